@@ -49,14 +49,15 @@ if TYPE_CHECKING:
     from openapi_tools.options import Select
     from openapi_tools.requests import Preview
     from openapi_tools.result import Context, ImageContent, TextContent, ToolCall, ToolResult
-    from openapi_tools.serving.redis_state import RedisState
-    from openapi_tools.settings import FileStore, Settings
-    from openapi_tools.shaping.files import FolderStore
-    from openapi_tools.shaping.state_files import StateFiles
-    from openapi_tools.shared_state import MemoryState, SharedState
+    from openapi_tools.settings import Settings
+    from openapi_tools.state.file_protocols import FileStore
+    from openapi_tools.state.file_store import FolderStore
+    from openapi_tools.state.redis_state import RedisState
+    from openapi_tools.state.shared_state import MemoryState, SharedState
+    from openapi_tools.state.state_files import StateFiles
     from openapi_tools.tools.guardrails import require_approval
     from openapi_tools.tools.tool import OperationTool
-    from openapi_tools.tools.toolset import Toolset
+    from openapi_tools.toolsets.toolset import Toolset
 
 _HOMES = {
     "auth.oauth2": ("OAuth2",),
@@ -69,14 +70,15 @@ _HOMES = {
     "options": ("Select",),
     "requests": ("Preview",),
     "result": ("Context", "ImageContent", "TextContent", "ToolCall", "ToolResult"),
-    "serving.redis_state": ("RedisState",),
-    "settings": ("FileStore", "Settings"),
-    "shaping.files": ("FolderStore",),
-    "shaping.state_files": ("StateFiles",),
-    "shared_state": ("MemoryState", "SharedState"),
+    "settings": ("Settings",),
+    "state.file_protocols": ("FileStore",),
+    "state.file_store": ("FolderStore",),
+    "state.redis_state": ("RedisState",),
+    "state.shared_state": ("MemoryState", "SharedState"),
+    "state.state_files": ("StateFiles",),
     "tools.guardrails": ("require_approval",),
     "tools.tool": ("OperationTool",),
-    "tools.toolset": ("Toolset",),
+    "toolsets.toolset": ("Toolset",),
 }
 """Public names by module; the others are exceptions."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from openapi_tools.codegen.changes import ToolChange, find_changes, find_scheme_changes
+from openapi_tools.changes.tool_changes import ToolChange, find_changes, find_scheme_changes
 from openapi_tools.codegen.output_state import (
     EXATHENA,
     LAYOUTS,
@@ -29,6 +29,7 @@ from openapi_tools.codegen.render import render_files
 from openapi_tools.codegen.secret_warnings import secret_warnings
 from openapi_tools.codegen.writer import plan_files, write_files
 from openapi_tools.common.setting_fields import setting_names
+from openapi_tools.common.visible_text import StableNames
 from openapi_tools.errors import (
     DocumentError,
     OpenAPIToolsError,
@@ -42,7 +43,6 @@ from openapi_tools.loading.source import paused_gc
 from openapi_tools.loading.tool_operations import find_operations
 from openapi_tools.options import Select, check_credentials
 from openapi_tools.tools.session import make_settings
-from openapi_tools.visible_text import StableNames
 
 if TYPE_CHECKING:
     import os
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from openapi_tools.model import Skipped
     from openapi_tools.settings import Settings
     from openapi_tools.shaping.configuration import ConfigFile
-    from openapi_tools.tools.toolset import Toolset
+    from openapi_tools.toolsets.toolset import Toolset
 
 _HELD = {*setting_names("tools", "document"), "base_url"}
 _READING_AND_CALLING = setting_names("document and calls")

@@ -24,16 +24,21 @@ if TYPE_CHECKING:
     )
     from openapi_tools.options import Select
     from openapi_tools.settings import Settings, SettingsMembers
-    from openapi_tools.tools.packages import list_package, load_package, mount_package, tool_class
     from openapi_tools.tools.tool import OperationTool
-    from openapi_tools.tools.toolset import Toolset
+    from openapi_tools.toolsets.packages import (
+        list_package,
+        load_package,
+        mount_package,
+        tool_class,
+    )
+    from openapi_tools.toolsets.toolset import Toolset
 
 _HOMES = {
     "options": ("Select",),
     "settings": ("Settings", "SettingsMembers"),
-    "tools.packages": ("list_package", "load_package", "mount_package", "tool_class"),
+    "toolsets.packages": ("list_package", "load_package", "mount_package", "tool_class"),
     "tools.tool": ("OperationTool",),
-    "tools.toolset": ("Toolset",),
+    "toolsets.toolset": ("Toolset",),
 }
 """Names by module; the others are in `model`."""
 

@@ -9,24 +9,22 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import (
     TYPE_CHECKING,
     Any,
-    BinaryIO,
     ClassVar,
     Literal,
-    Protocol,
     TypedDict,
     Unpack,
-    runtime_checkable,
 )
 
 from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator
 
+from openapi_tools.common.http_rules import WEB_URL, is_media_type, is_wildcard
 from openapi_tools.common.setting_fields import LEAST_BUDGET, SettingFields, setting_names
 from openapi_tools.errors import SettingsError
-from openapi_tools.http_rules import WEB_URL, is_media_type, is_wildcard
 from openapi_tools.options import describe_unknown_setting
+from openapi_tools.state.file_protocols import FileStore
 
 if TYPE_CHECKING:
-    from openapi_tools.shared_state import SharedState
+    from openapi_tools.state.shared_state import SharedState
 
 _USER = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*@")
 _HOST = re.compile(r"[^\s:/?#@]+(:[0-9]+)?(/[^\s@]*)?")
@@ -36,33 +34,6 @@ _TAKEN = frozenset(
 )
 _ORIGIN = re.compile(r"https?://[^\s/?#@]+/?", re.IGNORECASE)
 _APPROVED = re.compile(r"writes|destructive|all|x-.+")
-
-
-@runtime_checkable
-class FileStore(Protocol):
-    """Keeps files that do not pass the model, by handle; `FolderStore` is one.
-
-    Methods are called in threads, several at once.
-    """
-
-    def put(self, content: BinaryIO, *, filename: str = "", media_type: str = "") -> str:
-        """Keep a copy of a file and return its handle.
-
-        A handle is at most 200 letters, digits, `.`, `_` and `-`, and cannot be guessed. The file
-        name may be empty, and is a server's.
-
-        Raises:
-            OSError: It cannot be kept.
-        """
-        ...
-
-    def open(self, handle: str) -> BinaryIO:
-        """Return a kept file, seekable, open for reading.
-
-        Raises:
-            OSError: The file does not exist.
-        """
-        ...
 
 
 _Path = str | os.PathLike[str]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from openapi_tools import load_tools
-from openapi_tools.json_values import resolve_reference
+from openapi_tools.common.json_values import resolve_reference
 
 FOLDER = Path(__file__).parents[2] / "shared" / "corpus"
 ABSENT = f"{FOLDER} is absent: the published documents are not at hand"

@@ -28,7 +28,7 @@ from openapi_tools.common.json_schema import (
     SCHEMA_LIST_KEYWORDS,
     SUBSCHEMA_KEYWORDS,
 )
-from openapi_tools.json_values import resolve_reference
+from openapi_tools.common.json_values import resolve_reference
 from openapi_tools.providers.definitions import PROFILES
 from openapi_tools.validation.samples import sample
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from openapi_tools.codegen.elixir_literals import write_elixir_literal
-from openapi_tools.tools.packages import class_name
+from openapi_tools.toolsets.packages import class_name
 
 GOLDEN = Path(__file__).parent / "golden" / "exathena"
 """What is generated for `specs/petstore.yaml`."""

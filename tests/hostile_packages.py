@@ -218,7 +218,7 @@ def _cells(tokens):
 
 LOOK = """
 import builtins, importlib, json, os, sys
-import openapi_tools.runtime, openapi_tools.tools.packages
+import openapi_tools.runtime, openapi_tools.toolsets.packages
 from openapi_tools import load_tools
 
 load_tools({"openapi": "3.1.0", "info": {"title": "t", "version": "1"}, "paths": {}})

@@ -5,8 +5,8 @@ import os
 import time
 
 from openapi_tools import Context, OAuth2, load_tools
-from openapi_tools.serving.redis_state import RedisState
-from openapi_tools.shaping.state_files import StateFiles
+from openapi_tools.state.redis_state import RedisState
+from openapi_tools.state.state_files import StateFiles
 
 KEY = "a-key-for-tests-only-of-32-characters-or-more"
 

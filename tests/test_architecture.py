@@ -9,8 +9,17 @@ import openapi_tools
 
 MODULES = house.modules_of(house.PACKAGE)
 HTTP_HOMES = (
-    *("auth/", "requests/", "responses/", "tools/", "transport/", "testing/", "openapi_core/"),
-    *("loading/fetching.py", "http_rules.py", "cli/call_command.py"),
+    *(
+        "auth/",
+        "requests/",
+        "responses/",
+        "tools/",
+        "toolsets/",
+        "transport/",
+        "testing/",
+        "conformance/",
+    ),
+    *("loading/fetching.py", "common/http_rules.py", "cli/call_command.py"),
 )
 
 
@@ -63,7 +72,7 @@ def test_urls_are_read_in_one_place():
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "httpx.URL"
     }
 
-    assert readers == {"http_rules.py"}
+    assert readers == {"common/http_rules.py"}
 
 
 def test_every_exception_is_caught_in_one_place_of_a_call_only():
@@ -79,12 +88,12 @@ def test_every_exception_is_caught_in_one_place_of_a_call_only():
     assert catchers == {
         "tools/caller.py",
         "tools/tool_call_reader.py",  # a foreign call object is code of others
-        "tools/pages.py",  # functions for progress are code of users
+        "toolsets/pages.py",  # functions for progress are code of users
         "tools/guardrails.py",  # users' guardrails raise anything, and mean a refusal
         "redaction/__init__.py",  # what is logged may fail to be shown
         "observability/__init__.py",  # subscribers are code of users
-        "openapi_core/exchange_check.py",  # openapi-core raises anything, here and in lint
-        "openapi_core/document_check.py",
+        "conformance/exchange_check.py",  # openapi-core raises anything, here and in lint
+        "conformance/document_check.py",
         "serving/served_apis.py",  # a fault in one document ends neither the others nor a schedule
     }
 

@@ -11,7 +11,7 @@ import pytest
 import tool_rules
 
 from openapi_tools import load_tools, model
-from openapi_tools.visible_text import short_name
+from openapi_tools.common.visible_text import short_name
 
 pytestmark = pytest.mark.untraced
 

@@ -30,7 +30,7 @@ from strategies import TEXT, inputs
 from wire_refusals import reasons
 
 from openapi_tools import Settings, ToolResult, load_tools
-from openapi_tools.visible_text import argument_names, plain_text, tool_names
+from openapi_tools.common.visible_text import argument_names, plain_text, tool_names
 
 pytestmark = pytest.mark.untraced
 

@@ -14,8 +14,8 @@ import httpx
 
 from openapi_tools._version import __version__
 from openapi_tools.auth.oauth2 import AUTHORIZATION_CODE, CLIENT_CREDENTIALS, DEVICE, USER_FLOWS
+from openapi_tools.common.http_rules import read_url
 from openapi_tools.errors import CallError
-from openapi_tools.http_rules import read_url
 from openapi_tools.redaction import Secret, excerpt
 from openapi_tools.requests import origin_of
 from openapi_tools.transport.content_codings import CODINGS, Decoder

@@ -16,8 +16,8 @@ from openapi_tools.auth.schemes import (
     describe_credential,
     make_credential,
 )
+from openapi_tools.common.http_rules import parameter_key
 from openapi_tools.errors import CallError, CredentialsError, OpenAPIToolsError
-from openapi_tools.http_rules import parameter_key
 from openapi_tools.model import Operation, SecurityScheme
 from openapi_tools.redaction import MASK, Redactor
 from openapi_tools.requests import RequestAuth, combine_auth
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from openapi_tools.auth.origin_policy import OriginPolicy
     from openapi_tools.auth.schemes import Ask
-    from openapi_tools.shared_state import SharedState
+    from openapi_tools.state.shared_state import SharedState
 
 logger = logging.getLogger("openapi_tools")
 

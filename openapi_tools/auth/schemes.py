@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from openapi_tools.auth.oauth2 import OAuth2, reveal_secret
+from openapi_tools.common.visible_text import strip_hidden
 from openapi_tools.errors import CredentialsError
 from openapi_tools.options import expand_variables
 from openapi_tools.redaction import MASK, Redactor
 from openapi_tools.requests import RequestAuth
-from openapi_tools.visible_text import strip_hidden
 
 if TYPE_CHECKING:
     import ssl
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from openapi_tools.auth.authorization_server import Channel
     from openapi_tools.model import SecurityScheme
-    from openapi_tools.shared_state import SharedState
+    from openapi_tools.state.shared_state import SharedState
 
     Ask = Callable[["TokenContext"], Awaitable[RequestAuth]]
 

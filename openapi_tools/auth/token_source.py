@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Mapping
 
     from openapi_tools.model import SecurityScheme
-    from openapi_tools.shared_state import SharedState
+    from openapi_tools.state.shared_state import SharedState
 
 logger = logging.getLogger("openapi_tools")
 

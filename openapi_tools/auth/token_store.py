@@ -20,14 +20,14 @@ from openapi_tools.auth.oauth2 import OAuth2
 from openapi_tools.auth.token_requests import Token, is_sendable
 from openapi_tools.errors import CredentialsError
 from openapi_tools.redaction import Secret
-from openapi_tools.shared_state import LEASE, SECRET, state_key
+from openapi_tools.state.shared_state import LEASE, SECRET, state_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from contextlib import AbstractAsyncContextManager
     from os import PathLike
 
-    from openapi_tools.shared_state import SharedState
+    from openapi_tools.state.shared_state import SharedState
 
 _VERSION = 1
 _LARGEST_FILE = 1024 * 1024

@@ -15,7 +15,7 @@ from openapi_tools.providers.definitions import PROFILES
 from openapi_tools.search.costs import estimate_tokens
 
 if TYPE_CHECKING:
-    from openapi_tools.tools.toolset import Toolset
+    from openapi_tools.toolsets.toolset import Toolset
 
 ASSETS = Path(__file__).parent
 PAGE = "page.html"

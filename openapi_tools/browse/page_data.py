@@ -9,8 +9,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.browse.tool_facts import describe_tool_facts
+from openapi_tools.common.json_values import select_attributes
 from openapi_tools.errors import OpenAPIToolsError
-from openapi_tools.json_values import select_attributes
 from openapi_tools.providers.definitions import PROFILES, define_tool
 from openapi_tools.providers.forms import CannotExpress
 from openapi_tools.providers.memory import Memory
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from openapi_tools.requests import Preview
     from openapi_tools.tools.tool import OperationTool
-    from openapi_tools.tools.toolset import Toolset
+    from openapi_tools.toolsets.toolset import Toolset
 
 _SKIPPED = ("method", "path", "pointer", "reason")
 _CLIENT_HEADERS = frozenset(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from openapi_tools.tools.tool import OperationTool
-    from openapi_tools.tools.toolset import Toolset
+    from openapi_tools.toolsets.toolset import Toolset
 
     Scope = Mapping[str, Any]
     Receive = Callable[[], Awaitable[Mapping[str, Any]]]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.json_values import select_attributes
+from openapi_tools.common.json_values import select_attributes
 from openapi_tools.validation.checker import Checker
 
 if TYPE_CHECKING:
     from openapi_tools.model import Operation
     from openapi_tools.tools.tool import OperationTool
-    from openapi_tools.tools.toolset import Toolset
+    from openapi_tools.toolsets.toolset import Toolset
 
 
 def describe_tool_facts(tool: OperationTool, toolset: Toolset) -> dict[str, Any]:

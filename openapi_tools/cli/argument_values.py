@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from openapi_tools.cli.tool_loading import read_stdin
+from openapi_tools.common.json_values import follow_references
 from openapi_tools.errors import list_names
-from openapi_tools.json_values import follow_references
 from openapi_tools.options import close_names
 from openapi_tools.validation.checker import Checker
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from openapi_tools.changes.document_diff import differences_of
 from openapi_tools.cli.mock_tools import load_for_calls
 from openapi_tools.cli.page_file import write_page
 from openapi_tools.cli.tool_loading import build_selection, select_tools, selection_options
-from openapi_tools.codegen.document_diff import differences_of
 from openapi_tools.options import Select
 
 if TYPE_CHECKING:

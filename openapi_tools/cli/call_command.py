@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from openapi_tools.settings import Settings
     from openapi_tools.tools.tool import OperationTool
-    from openapi_tools.tools.toolset import Toolset
+    from openapi_tools.toolsets.toolset import Toolset
     from openapi_tools.transport import APIResponse
 
 _UNSET = "is not set; calls go without it."

@@ -11,7 +11,7 @@ from stat import S_ISREG
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import OutputError, SourceError
-from openapi_tools.shaping.atomic_files import replace_file
+from openapi_tools.state.atomic_files import replace_file
 
 if TYPE_CHECKING:
     from pathlib import Path

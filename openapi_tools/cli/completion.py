@@ -21,8 +21,8 @@ from openapi_tools.cli.argument_values import allowed_values
 from openapi_tools.cli.command_options import config_option
 from openapi_tools.cli.output import COMPLETION_VARIABLE, PROGRAM, clean, print_text, tool_summary
 from openapi_tools.cli.tool_loading import find_tool, load_spec
+from openapi_tools.common.json_values import follow_references
 from openapi_tools.common.setting_fields import setting_names
-from openapi_tools.json_values import follow_references
 from openapi_tools.loading import cache
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     import click
 
-    from openapi_tools.tools.toolset import Toolset
+    from openapi_tools.toolsets.toolset import Toolset
 
 _SHELLS = ("bash", "zsh", "fish")
 _LONGEST_DESCRIPTION = 60

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from openapi_tools.changes.tool_changes import change_to_data, describe_change
 from openapi_tools.cli.command_options import config_option, read_setting_options
 from openapi_tools.cli.credential_options import read_credential_options
 from openapi_tools.cli.option_names import report_skipped
@@ -20,7 +21,6 @@ from openapi_tools.cli.tool_loading import (
     select_tools,
     selection_options,
 )
-from openapi_tools.codegen.changes import change_to_data, describe_change
 from openapi_tools.errors import SettingsError, format_count
 from openapi_tools.generate import generate_package
 from openapi_tools.tools.session import make_settings

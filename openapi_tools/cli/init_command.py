@@ -12,14 +12,14 @@ import click
 
 from openapi_tools.cli.output import format_json, print_text, write_new_file
 from openapi_tools.cli.tool_loading import load_spec
+from openapi_tools.common.visible_text import strip_hidden, truncate_text
 from openapi_tools.errors import format_count
-from openapi_tools.visible_text import strip_hidden, truncate_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from openapi_tools.tools.toolset import Toolset
+    from openapi_tools.toolsets.toolset import Toolset
 
 _LISTED = 12  # names in a comment
 _WIDTH = 90

@@ -16,19 +16,19 @@ from openapi_tools.cli.tool_loading import (
     parse_source,
     resolve_source,
 )
+from openapi_tools.common.json_values import select_attributes
+from openapi_tools.conformance import lint_fixes, lint_rules
+from openapi_tools.conformance.findings import Finding, shorten_line
 from openapi_tools.errors import DocumentError, MissingExtraError, format_count
-from openapi_tools.json_values import select_attributes
 from openapi_tools.loading.document_reader import DocumentReader, LoadOptions
 from openapi_tools.loading.load import read_options
-from openapi_tools.openapi_core import lint_fixes, lint_rules
-from openapi_tools.openapi_core.findings import Finding, shorten_line
 from openapi_tools.tools.session import make_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from openapi_tools.tools.toolset import Toolset
+    from openapi_tools.toolsets.toolset import Toolset
 
 _ATTRIBUTES = ("severity", "pointer", "message", "rule")
 _REPEATED = "is not declared; it is taken as text."  # a warning that a rule repeats
@@ -75,7 +75,7 @@ def lint_document(
 
 def _find_document_errors(toolset: Toolset) -> list[Finding]:
     try:
-        from openapi_tools.openapi_core.document_check import find_document_errors  # an extra
+        from openapi_tools.conformance.document_check import find_document_errors  # an extra
     except MissingExtraError as error:
         print_note(f"note: the document's validity was not checked: {error}")
         return []

@@ -22,8 +22,8 @@ from openapi_tools.cli.output import (
     tool_summary,
 )
 from openapi_tools.cli.tool_loading import load_spec, report_missing_server, select_tools
+from openapi_tools.common.json_values import select_attributes
 from openapi_tools.errors import format_count
-from openapi_tools.json_values import select_attributes
 from openapi_tools.providers.definitions import DefinitionLimits, define_tool, limits_of
 from openapi_tools.providers.forms import CannotExpress
 from openapi_tools.providers.memory import Memory
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from openapi_tools.search.costs import Count
     from openapi_tools.tools.tool import OperationTool
-    from openapi_tools.tools.toolset import Toolset
+    from openapi_tools.toolsets.toolset import Toolset
 
 _ADVICE = (
     "the definitions of these tools take more than {:,} tokens: select some (--tag, --method, "

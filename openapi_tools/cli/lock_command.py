@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from openapi_tools.changes import tool_lock
 from openapi_tools.cli.output import clean, format_json, print_note, print_text
 from openapi_tools.cli.tool_loading import (
     load_configured,
@@ -15,12 +16,11 @@ from openapi_tools.cli.tool_loading import (
     parse_source,
     resolve_source,
 )
-from openapi_tools.codegen import tool_lock
 from openapi_tools.errors import format_count
 from openapi_tools.shaping.configuration import read_configuration
 
 if TYPE_CHECKING:
-    from openapi_tools.tools.toolset import Toolset
+    from openapi_tools.toolsets.toolset import Toolset
 
 
 def lock_tools(

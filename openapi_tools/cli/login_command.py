@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from openapi_tools.model import Operation, SecurityScheme
-    from openapi_tools.tools.toolset import Toolset
+    from openapi_tools.toolsets.toolset import Toolset
 
 _T = TypeVar("_T")
 _TYPES = ("oauth2", "openIdConnect")

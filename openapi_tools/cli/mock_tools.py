@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from openapi_tools.testing.mock import MockApi
     from openapi_tools.tools.tool import OperationTool
-    from openapi_tools.tools.toolset import Toolset
+    from openapi_tools.toolsets.toolset import Toolset
 
 
 def load_for_calls(

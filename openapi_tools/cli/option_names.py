@@ -10,7 +10,7 @@ from openapi_tools.cli.output import print_note
 
 if TYPE_CHECKING:
     from openapi_tools.generate import Report
-    from openapi_tools.tools.toolset import Toolset
+    from openapi_tools.toolsets.toolset import Toolset
 
 CREDENTIAL_OPTIONS = "--bearer '$VAR', --basic '$USER:$PASSWORD' or --header 'NAME: $VAR'"
 """The hint on credentials that the document does not declare."""

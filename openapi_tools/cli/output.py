@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from openapi_tools.common.json_values import dump_json, escape_controls, select_attributes
 from openapi_tools.errors import OutputError
-from openapi_tools.json_values import dump_json, escape_controls, select_attributes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from openapi_tools.generate import Report
     from openapi_tools.tools.tool import OperationTool
-    from openapi_tools.tools.toolset import Toolset
+    from openapi_tools.toolsets.toolset import Toolset
 
 PROGRAM = "openapi-tools"
 COMPLETION_VARIABLE = "_OPENAPI_TOOLS_COMPLETE"

@@ -13,7 +13,7 @@ from openapi_tools.errors import format_count
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from openapi_tools.tools.toolset import Toolset
+    from openapi_tools.toolsets.toolset import Toolset
 
 
 def write_page(toolset: Toolset, file: Path, changes: Any = None, *, check: bool = False) -> bool:

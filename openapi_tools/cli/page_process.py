@@ -15,7 +15,7 @@ from openapi_tools.serving import web_server
 from openapi_tools.serving.server_records import escape_last_resort
 
 if TYPE_CHECKING:
-    from openapi_tools.tools.toolset import Toolset
+    from openapi_tools.toolsets.toolset import Toolset
 
 _HOST = "127.0.0.1"
 

@@ -11,8 +11,8 @@ from openapi_tools.cli.mock_tools import load_mock
 from openapi_tools.cli.output import clean, print_note, show_progress
 from openapi_tools.cli.reports import CommandReport, ReportCase, print_report
 from openapi_tools.cli.tool_loading import select_tools
-from openapi_tools.json_values import select_attributes
-from openapi_tools.openapi_core.findings import Finding, shorten_line
+from openapi_tools.common.json_values import select_attributes
+from openapi_tools.conformance.findings import Finding, shorten_line
 from openapi_tools.testing.proving import Proof, prove_tools
 
 if TYPE_CHECKING:

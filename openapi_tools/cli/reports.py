@@ -16,13 +16,13 @@ import yaml
 
 from openapi_tools._version import __version__
 from openapi_tools.cli.output import PROGRAM, clean, format_json, print_text
-from openapi_tools.json_values import split_pointer
-from openapi_tools.visible_text import mask_user
+from openapi_tools.common.json_values import split_pointer
+from openapi_tools.common.visible_text import mask_user
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from openapi_tools.openapi_core.findings import Finding
+    from openapi_tools.conformance.findings import Finding
 
 _LARGEST = 2_000_000  # characters of a file in which lines are looked up
 _LEVELS = {"error": "error", "warning": "warning"}

@@ -13,8 +13,8 @@ import click
 
 from openapi_tools.cli.option_names import use_option_names
 from openapi_tools.cli.output import clean, format_json, print_note, print_text
+from openapi_tools.common.json_values import dump_json
 from openapi_tools.errors import OutputError, format_count
-from openapi_tools.json_values import dump_json
 from openapi_tools.redaction import redact_text
 
 if TYPE_CHECKING:

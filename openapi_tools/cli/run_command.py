@@ -22,7 +22,7 @@ from openapi_tools.tools.guardrails import describe_question, require_approval
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from openapi_tools.tools.toolset import Toolset
+    from openapi_tools.toolsets.toolset import Toolset
 
 _OUTPUT_CHARS = 1_000_000  # of a program's result
 

@@ -18,7 +18,7 @@ from openapi_tools.shaping.configuration import has_apis
 from openapi_tools.tools.guardrails import require_approval
 
 if TYPE_CHECKING:
-    from openapi_tools.tools.toolset import Toolset
+    from openapi_tools.toolsets.toolset import Toolset
 
 _KEYS = (
     *("mode", "host", "port", "allow_hosts", "ask", "max_sessions", "workers", "stateless"),

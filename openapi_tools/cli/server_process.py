@@ -15,7 +15,7 @@ from openapi_tools.serving.server_records import logger
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from openapi_tools.tools.toolset import Toolset
+    from openapi_tools.toolsets.toolset import Toolset
 
     Report = Callable[[str], object]
 

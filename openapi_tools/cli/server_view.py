@@ -16,7 +16,7 @@ from openapi_tools.loading.load import load_tools
 from openapi_tools.options import close_names, expand_variables
 from openapi_tools.serving.serving_tables import RoleTable, read_serving, user_credential
 from openapi_tools.shaping.configuration import has_apis
-from openapi_tools.tools.toolset import Toolset
+from openapi_tools.toolsets.toolset import Toolset
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -22,7 +22,7 @@ from openapi_tools.cli.output import (
     text_width,
 )
 from openapi_tools.cli.tool_loading import find_tool, load_spec, report_missing_server
-from openapi_tools.json_values import dump_json, follow_references
+from openapi_tools.common.json_values import dump_json, follow_references
 from openapi_tools.model import DEFAULT_STYLES
 from openapi_tools.validation.example_calls import example_call
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from openapi_tools.cli.server_view import ServerView
     from openapi_tools.shaping.configuration import ConfigFile
     from openapi_tools.tools.tool import OperationTool
-    from openapi_tools.tools.toolset import Toolset
+    from openapi_tools.toolsets.toolset import Toolset
 
     Source = str | Path | bytes | None
 

@@ -20,7 +20,7 @@ from openapi_tools.responses.truncation import shorten_value
 from openapi_tools.result import ToolResult
 from openapi_tools.search.meta_tools import MetaTool, closed_object
 from openapi_tools.search.stubs import describe_tool, write_stubs
-from openapi_tools.shared_state import FairShares, has_free_slot
+from openapi_tools.state.shared_state import FairShares, has_free_slot
 
 if TYPE_CHECKING:
     from openapi_tools.code.sandbox import Outcome

@@ -13,21 +13,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools import http_rules
 from openapi_tools.codegen import Code
 from openapi_tools.codegen.elixir_literals import AtomMap, UnwritableInElixir, write_elixir_literal
 from openapi_tools.codegen.package_plan import ModuleNames
 from openapi_tools.codegen.render import LiteralWriters, Templates, escape_markdown, template_values
+from openapi_tools.common import http_rules
+from openapi_tools.common.http_rules import header_key, is_read
+from openapi_tools.common.json_values import pointer_token
 from openapi_tools.errors import CallError, SettingsError
-from openapi_tools.http_rules import header_key, is_read
-from openapi_tools.json_values import pointer_token
 from openapi_tools.model import Encoding, Operation, Parameter, RequestBody, SecurityScheme, Skipped
 from openapi_tools.requests import server_url
 from openapi_tools.requests.builder import RequestPlan
 from openapi_tools.requests.encoding import OWN_HEADERS, is_cookie_name, is_token
 from openapi_tools.requests.path_templates import split_template
 from openapi_tools.settings import Settings
-from openapi_tools.tools.packages import class_name
+from openapi_tools.toolsets.packages import class_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

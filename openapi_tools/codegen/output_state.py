@@ -17,8 +17,8 @@ from stat import S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING, NamedTuple
 
 from openapi_tools._version import __version__
+from openapi_tools.common.visible_text import short_name
 from openapi_tools.errors import OutputError
-from openapi_tools.visible_text import short_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping

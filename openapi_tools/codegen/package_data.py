@@ -21,11 +21,11 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 from openapi_tools.codegen import MODELS
+from openapi_tools.common.json_values import as_string
 from openapi_tools.common.setting_fields import DEFAULT_SETTINGS
+from openapi_tools.common.visible_text import strip_hidden
 from openapi_tools.errors import InvalidDocument, OpenAPIToolsError
-from openapi_tools.json_values import as_string
 from openapi_tools.model import Operation, SecurityScheme, Server
-from openapi_tools.visible_text import strip_hidden
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from openapi_tools.model import Skipped
     from openapi_tools.settings import Settings
     from openapi_tools.tools.tool import OperationTool
-    from openapi_tools.tools.toolset import Toolset
+    from openapi_tools.toolsets.toolset import Toolset
 
     Files = Mapping[str, str | ast.Module]
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.codegen import MODELS, Code, is_json_text, write_assignment
-from openapi_tools.tools.packages import class_name
-from openapi_tools.visible_text import short_hash
+from openapi_tools.common.visible_text import short_hash
+from openapi_tools.toolsets.packages import class_name
 
 if TYPE_CHECKING:
     from openapi_tools.codegen.package_data import PackageData, ToolRecord

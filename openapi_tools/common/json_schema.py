@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from operator import is_
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.json_values import omit_keys, parse_integer, unescape_token
+from openapi_tools.common.json_values import omit_keys, parse_integer, unescape_token
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator

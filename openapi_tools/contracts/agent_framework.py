@@ -17,9 +17,9 @@ from pydantic import RootModel
 from openapi_tools.errors import require_extra
 from openapi_tools.providers.definitions import write_brief_definition
 from openapi_tools.result import ToolCall, context_for
-from openapi_tools.tools.adapters import warn_about_tokens
 from openapi_tools.tools.guardrails import asks_about, make_question, rule_of, with_approval
 from openapi_tools.tools.write_preview import find_changes
+from openapi_tools.toolsets.adapters import warn_about_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

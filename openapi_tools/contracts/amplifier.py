@@ -1,7 +1,7 @@
 """Amplifier: mount the tools of documents, as a mount plan's configuration says.
 
 The entry point `tool-openapi` of the group `amplifier.modules` names `mount`. How a tool looks to
-Amplifier is in `openapi_tools.tools.amplifier_tool`.
+Amplifier is in `openapi_tools.toolsets.amplifier_tool`.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools.errors import CredentialsError, SettingsError
 from openapi_tools.loading.load import aload_tools
 from openapi_tools.options import check_keys
-from openapi_tools.tools import amplifier_tool  # noqa: F401 -- says that the extra is missing
-from openapi_tools.tools.packages import check_selected, options_of
+from openapi_tools.toolsets import amplifier_tool  # noqa: F401 -- says that the extra is missing
+from openapi_tools.toolsets.packages import check_selected, options_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from openapi_tools.tools.toolset import Toolset
+    from openapi_tools.toolsets.toolset import Toolset
 
 __amplifier_module_type__ = "tool"
 __all__ = ["mount"]

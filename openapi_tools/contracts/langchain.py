@@ -17,11 +17,11 @@ from openapi_tools.common.json_schema import (
     SUBSCHEMA_KEYWORDS,
     loosen_schema,
 )
+from openapi_tools.common.json_values import omit_keys
 from openapi_tools.errors import SettingsError, require_extra
-from openapi_tools.json_values import omit_keys
 from openapi_tools.providers.definitions import write_brief_definition
 from openapi_tools.result import context_for
-from openapi_tools.tools.adapters import make_blocks, warn_about_tokens
+from openapi_tools.toolsets.adapters import make_blocks, warn_about_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 from openapi_tools.errors import require_extra
 from openapi_tools.providers.definitions import write_brief_definition
 from openapi_tools.result import context_for
-from openapi_tools.tools.adapters import make_blocks, warn_about_tokens
+from openapi_tools.toolsets.adapters import make_blocks, warn_about_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -28,12 +28,12 @@ from openapi_tools.errors import OpenAPIToolsError, SettingsError, require_extra
 from openapi_tools.options import context_value, replace_context_values
 from openapi_tools.result import ToolCall, ToolResult, context_for
 from openapi_tools.search.stubs import python_name
-from openapi_tools.shaping.files import find_file, find_store
-from openapi_tools.shared_state import FairShares
-from openapi_tools.tools.adapters import warn_about_tokens
-from openapi_tools.tools.tool_lookup import describe_unknown_tool
-from openapi_tools.tools.toolset import Toolset
-from openapi_tools.tools.visibility import Visibility
+from openapi_tools.state.file_store import find_file, find_store
+from openapi_tools.state.shared_state import FairShares
+from openapi_tools.toolsets.adapters import warn_about_tokens
+from openapi_tools.toolsets.tool_lookup import describe_unknown_tool
+from openapi_tools.toolsets.toolset import Toolset
+from openapi_tools.toolsets.visibility import Visibility
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext

@@ -9,9 +9,9 @@ from collections import OrderedDict
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+from openapi_tools.common.json_values import digest_of
 from openapi_tools.contracts.mcp_sessions import principal_of
 from openapi_tools.errors import OpenAPIToolsError, PendingApproval, require_extra
-from openapi_tools.json_values import digest_of
 from openapi_tools.tools.guardrails import make_question
 
 if TYPE_CHECKING:

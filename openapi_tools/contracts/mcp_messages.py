@@ -7,10 +7,10 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from openapi_tools.common.visible_text import strip_hidden
 from openapi_tools.errors import require_extra
 from openapi_tools.providers.definitions import write_brief_definition
-from openapi_tools.tools.adapters import make_blocks
-from openapi_tools.visible_text import strip_hidden
+from openapi_tools.toolsets.adapters import make_blocks
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext

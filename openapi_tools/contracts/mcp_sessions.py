@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import require_extra
-from openapi_tools.shared_state import FairShares
+from openapi_tools.state.shared_state import FairShares
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,9 +14,9 @@ from openapi_tools.errors import InputError, OpenAPIToolsError, require_extra
 from openapi_tools.options import Select, context_value
 from openapi_tools.providers.definitions import write_brief_definition
 from openapi_tools.result import context_for
-from openapi_tools.tools.adapters import make_blocks, warn_about_tokens
 from openapi_tools.tools.guardrails import asks_about, rule_of, with_approval
 from openapi_tools.tools.tool_call_reader import read_call
+from openapi_tools.toolsets.adapters import make_blocks, warn_about_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -10,16 +10,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from openapi_tools import json_values
-from openapi_tools.common import json_schema
+from openapi_tools.common import json_schema, json_values
 from openapi_tools.common.json_schema import UNIONS
-from openapi_tools.json_values import as_list
+from openapi_tools.common.json_values import as_list
 from openapi_tools.loading.keyword_values import ANNOTATIONS, ignore_report
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from openapi_tools.json_values import Node
+    from openapi_tools.common.json_values import Node
     from openapi_tools.loading.references import Resource, Target
 
 _MAX_VARIANTS = 200  # schemas that are looked at for one base

@@ -16,8 +16,8 @@ from zlib import crc32
 from pydantic_core import from_json, to_json
 
 from openapi_tools._version import __version__
+from openapi_tools.common.json_values import Node, pointer_token, resolve_pointer
 from openapi_tools.errors import InvalidDocument
-from openapi_tools.json_values import Node, pointer_token, resolve_pointer
 from openapi_tools.loading.lazy_dict import LazyDict
 from openapi_tools.loading.tool_operations import DocumentOperations, ToolFacts
 from openapi_tools.model import Skipped

@@ -14,7 +14,8 @@ from math import ceil, floor, inf
 from typing import TYPE_CHECKING, Any, Final
 
 from openapi_tools.common.json_schema import IN_PLACE_KEYWORDS, is_type
-from openapi_tools.json_values import dump_json_bytes, unique_values
+from openapi_tools.common.json_values import dump_json_bytes, unique_values
+from openapi_tools.common.visible_text import truncate_text
 from openapi_tools.loading.keyword_values import ABSENT, extend_description, ignore_report
 from openapi_tools.loading.patterns import matches, read_pattern
 from openapi_tools.loading.schema_examples import (
@@ -24,12 +25,11 @@ from openapi_tools.loading.schema_examples import (
     types_of,
     wire_text,
 )
-from openapi_tools.visible_text import truncate_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from openapi_tools.json_values import Node
+    from openapi_tools.common.json_values import Node
     from openapi_tools.loading.schema_examples import DefinitionFinder
 
     Report = Callable[[str, str], None]

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from openapi_tools.errors import DocumentError, InvalidDocument, UnresolvableReference
-from openapi_tools.http_rules import WEB_URL
-from openapi_tools.json_values import (
+from openapi_tools.common.http_rules import WEB_URL
+from openapi_tools.common.json_values import (
     Node,
     as_dict,
     as_list,
@@ -23,6 +22,7 @@ from openapi_tools.json_values import (
     is_true,
     pointer_token,
 )
+from openapi_tools.errors import DocumentError, InvalidDocument, UnresolvableReference
 from openapi_tools.loading import versions
 from openapi_tools.loading.references import References, Resource, is_url_reference
 from openapi_tools.loading.schemas import Schemas

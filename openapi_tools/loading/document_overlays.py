@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urljoin, urlsplit
 
+from openapi_tools.common.http_rules import WEB_URL
+from openapi_tools.common.json_values import dump_json_bytes
 from openapi_tools.errors import InvalidDocument, InvalidOverlay, SettingsError
-from openapi_tools.http_rules import WEB_URL
-from openapi_tools.json_values import dump_json_bytes
 from openapi_tools.loading.plain_data import MAX_DEPTH, as_plain_data
 from openapi_tools.loading.source import Parsed, parse_document
 from openapi_tools.options import type_name

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urljoin
 
+from openapi_tools.common.http_rules import WEB_URL
 from openapi_tools.common.setting_fields import DEFAULT_SETTINGS
 from openapi_tools.errors import DocumentError, UnresolvableReference
-from openapi_tools.http_rules import WEB_URL
 from openapi_tools.loading.document import Document
 from openapi_tools.loading.document_overlays import Overlays, list_overlays
 from openapi_tools.loading.plain_data import as_plain_data

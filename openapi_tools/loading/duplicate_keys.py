@@ -10,8 +10,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.common.json_schema import SCHEMA_MAP_KEYWORDS
+from openapi_tools.common.json_values import Node, join_pointer
 from openapi_tools.errors import InvalidDocument
-from openapi_tools.json_values import Node, join_pointer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

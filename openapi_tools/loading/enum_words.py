@@ -10,14 +10,14 @@ import json
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from openapi_tools.common.json_values import as_dict, as_list, is_string
 from openapi_tools.common.page_names import fold_name
-from openapi_tools.json_values import as_dict, as_list, is_string
-from openapi_tools.visible_text import plain_text
+from openapi_tools.common.visible_text import plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from openapi_tools.json_values import Node
+    from openapi_tools.common.json_values import Node
 
 _NAMES = ("x-enumNames", "x-enum-varnames", "x-enum-names", "x-enumVarnames")
 _DESCRIPTIONS = ("x-enum-descriptions", "x-enumDescriptions", "x-enum-description")

@@ -11,6 +11,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from openapi_tools.common.visible_text import strip_hidden_in
 from openapi_tools.errors import DocumentError
 from openapi_tools.loading.keyword_values import ABSENT, is_longer
 from openapi_tools.loading.schema_examples import (
@@ -18,12 +19,11 @@ from openapi_tools.loading.schema_examples import (
     OpenDefinitionError,
     SchemaExamples,
 )
-from openapi_tools.visible_text import strip_hidden_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from openapi_tools.json_values import Node
+    from openapi_tools.common.json_values import Node
     from openapi_tools.loading.references import References, Resource
     from openapi_tools.loading.schemas import Schemas
 

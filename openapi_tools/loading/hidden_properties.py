@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.json_values import Node, as_dict, as_list, is_true
+from openapi_tools.common.json_values import Node, as_dict, as_list, is_true
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -10,8 +10,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from openapi_tools.common.json_schema import UNIONS
+from openapi_tools.common.json_values import Node, as_boolean, as_dict, as_list, join_pointer
 from openapi_tools.errors import DocumentError
-from openapi_tools.json_values import Node, as_boolean, as_dict, as_list, join_pointer
 from openapi_tools.loading import keyword_values, versions
 from openapi_tools.loading.contradictions import CHECKED_KEYWORDS
 from openapi_tools.loading.document import is_left_out

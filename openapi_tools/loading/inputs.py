@@ -10,17 +10,17 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools import visible_text
-from openapi_tools.common.json_schema import schema_types
-from openapi_tools.errors import DocumentError
-from openapi_tools.http_rules import (
+from openapi_tools.common import visible_text
+from openapi_tools.common.http_rules import (
     essence,
     is_json,
     is_sequential,
     parameter_key,
     should_keep_header,
 )
-from openapi_tools.json_values import Node, as_dict, as_list, is_string, is_true
+from openapi_tools.common.json_schema import schema_types
+from openapi_tools.common.json_values import Node, as_dict, as_list, is_string, is_true
+from openapi_tools.errors import DocumentError
 from openapi_tools.loading import document as documents
 from openapi_tools.loading.parameters import InputArgument, Parameters
 from openapi_tools.loading.request_bodies import Content, RequestBodies

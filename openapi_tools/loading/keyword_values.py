@@ -9,15 +9,14 @@ import re
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
 
-from openapi_tools import json_values
-from openapi_tools.common import json_schema
+from openapi_tools.common import json_schema, json_values
+from openapi_tools.common.visible_text import strip_hidden, strip_hidden_in
 from openapi_tools.loading.type_names import read_type
-from openapi_tools.visible_text import strip_hidden, strip_hidden_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from openapi_tools.json_values import Node
+    from openapi_tools.common.json_values import Node
 
 MAX_LITERAL: Final = 8_192  # characters; a longer default, example or pattern is left out
 MAX_LABEL: Final = 1_024  # characters of a title, a format or a media type

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.json_values import Node
+from openapi_tools.common.json_values import Node
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

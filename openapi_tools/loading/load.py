@@ -19,15 +19,15 @@ from openapi_tools.loading.source import paused_gc
 from openapi_tools.loading.tool_operations import find_operations
 from openapi_tools.options import Select, check_credentials, type_name
 from openapi_tools.requests import origin_of
-from openapi_tools.tools.document_info import DocumentInfo
 from openapi_tools.tools.session import (
     Provenance,
     Session,
     make_settings,
     open_session,
 )
-from openapi_tools.tools.tool_lookup import describe_unknown_tool
-from openapi_tools.tools.toolset import Toolset
+from openapi_tools.toolsets.document_info import DocumentInfo
+from openapi_tools.toolsets.tool_lookup import describe_unknown_tool
+from openapi_tools.toolsets.toolset import Toolset
 
 if TYPE_CHECKING:
     import asyncio
@@ -308,7 +308,7 @@ def _open_session(
     )
     if settings.check_responses:
         # Start-up time: few loads check responses.
-        from openapi_tools.openapi_core.response_check import make_response_check
+        from openapi_tools.conformance.response_check import make_response_check
 
         session.check_exchange = make_response_check(
             lambda: convert_to_openapi_3(references.bundled),
@@ -356,7 +356,7 @@ def _apply_lock(toolset: Toolset, file: ConfigFile) -> Toolset:
     if not file.data.lock:
         return toolset
     # Start-up time: few configurations have a lock, and judging changes needs much.
-    from openapi_tools.codegen import tool_lock
+    from openapi_tools.changes import tool_lock
 
     lock = tool_lock.read_lock(file.folder / file.data.lock)
     toolset, _ = tool_lock.apply_lock(toolset, lock, file.data.policy)

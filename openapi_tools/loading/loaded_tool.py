@@ -7,10 +7,11 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from openapi_tools.json_values import Node, as_string, pointer_token
+from openapi_tools.common.json_values import Node, as_string, pointer_token
+from openapi_tools.common.visible_text import plain_text, strip_hidden
 from openapi_tools.loading.inputs import Inputs
 from openapi_tools.requests.path_notations import is_plain
-from openapi_tools.shaping.response_lines import ResponseLines
+from openapi_tools.responses.response_lines import ResponseLines
 from openapi_tools.shaping.tool_shape import (
     ToolShape,
     credential_shape,
@@ -18,7 +19,6 @@ from openapi_tools.shaping.tool_shape import (
     shape_schema,
 )
 from openapi_tools.tools.tool import OperationTool
-from openapi_tools.visible_text import plain_text, strip_hidden
 
 if TYPE_CHECKING:
     from openapi_tools.loading.document import Document, OperationNode

@@ -13,7 +13,7 @@ from openapi_tools.loading.keyword_values import make_nullable
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from openapi_tools.json_values import Node
+    from openapi_tools.common.json_values import Node
 
 _VALUES = frozenset({"additionalProperties", "unevaluatedProperties"})
 _VALUE_MAPS = frozenset({"properties", "patternProperties"})

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.common.json_schema import transform_schemas
-from openapi_tools.json_values import (
+from openapi_tools.common.json_values import (
     Node,
     as_dict,
     as_list,

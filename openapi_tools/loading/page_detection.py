@@ -10,10 +10,9 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from openapi_tools import http_rules
-from openapi_tools.common import page_names
+from openapi_tools.common import http_rules, page_names
 from openapi_tools.common.json_schema import UNIONS, schema_types
-from openapi_tools.json_values import Node, as_dict, as_list
+from openapi_tools.common.json_values import Node, as_dict, as_list
 from openapi_tools.model import Operation, Paging
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from openapi_tools import visible_text
-from openapi_tools.json_values import Node, as_boolean, as_dict, as_string, is_true
+from openapi_tools.common import visible_text
+from openapi_tools.common.json_values import Node, as_boolean, as_dict, as_string, is_true
 from openapi_tools.loading import versions
 from openapi_tools.loading.enum_words import add_enum_words, has_enum_words
 from openapi_tools.loading.examples import example_values, find_fitting_example, has_examples

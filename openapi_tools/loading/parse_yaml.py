@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import yaml
 from yaml import events
 
+from openapi_tools.common.json_values import Node, join_pointer
 from openapi_tools.errors import InvalidDocument
-from openapi_tools.json_values import Node, join_pointer
 from openapi_tools.loading import plain_data
 from openapi_tools.loading.duplicate_keys import duplicate_key_warning
 

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from itertools import chain, compress
 from typing import Any, NamedTuple
 
+from openapi_tools.common.json_values import join_pointer
 from openapi_tools.errors import InvalidDocument
-from openapi_tools.json_values import join_pointer
 
 MAX_DEPTH = 201  # levels of arrays and objects: what the JSON parser allows
 MAX_NODES = 5_000_000  # values, aliases written out; GitHub's 13 MB hold 0.6 million

@@ -14,10 +14,10 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from urllib.parse import quote, unquote, urldefrag, urljoin, urlsplit
 
+from openapi_tools.common.json_values import Node, dump_json_bytes, join_pointer, resolve_pointer
+from openapi_tools.common.visible_text import mask_user
 from openapi_tools.errors import DocumentError, SourceError, UnresolvableReference
-from openapi_tools.json_values import Node, dump_json_bytes, join_pointer, resolve_pointer
 from openapi_tools.loading.lazy_dict import LazyDict, materialize
-from openapi_tools.visible_text import mask_user
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

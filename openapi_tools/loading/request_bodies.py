@@ -12,9 +12,10 @@ from html import escape
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools import http_rules
+from openapi_tools.common import http_rules
 from openapi_tools.common.json_schema import ensure_items
-from openapi_tools.json_values import Node, as_dict, as_list, as_string, is_true
+from openapi_tools.common.json_values import Node, as_dict, as_list, as_string, is_true
+from openapi_tools.common.visible_text import plain_text, strip_hidden
 from openapi_tools.loading.document import MAX_CHOICES, Document
 from openapi_tools.loading.examples import (
     add_property_examples,
@@ -30,7 +31,6 @@ from openapi_tools.loading.form_bodies import (
 )
 from openapi_tools.loading.keyword_values import ABSENT, ANNOTATIONS
 from openapi_tools.model import Encoding, RequestBody
-from openapi_tools.visible_text import plain_text, strip_hidden
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -17,10 +17,10 @@ from openapi_tools.common.json_schema import (
     map_subschemas,
     transform_schemas,
 )
-from openapi_tools.json_values import Node, dump_json_bytes, json_size, max_json_length
+from openapi_tools.common.json_values import Node, dump_json_bytes, json_size, max_json_length
+from openapi_tools.common.visible_text import short_hash
 from openapi_tools.loading.keyword_values import APPLICATORS
 from openapi_tools.loading.source import relative_place
-from openapi_tools.visible_text import short_hash
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -13,7 +13,7 @@ import operator
 from typing import TYPE_CHECKING, Any, Final
 
 from openapi_tools.common.json_schema import ASSERTION_KEYWORDS, IN_PLACE_KEYWORDS, is_type
-from openapi_tools.json_values import contains_value, is_equal, unique_values
+from openapi_tools.common.json_values import contains_value, is_equal, unique_values
 from openapi_tools.loading.keyword_values import ABSENT, MAX_LITERAL
 from openapi_tools.loading.patterns import matches
 from openapi_tools.loading.schema_components import target_name
@@ -22,7 +22,7 @@ from openapi_tools.validation.check_cost import UNUSABLE, compile_schema, patter
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from openapi_tools.json_values import Node
+    from openapi_tools.common.json_values import Node
 
 
 EXAMPLE_KEYWORDS: Final = frozenset({"examples", "default"})  # keywords that show values to a model

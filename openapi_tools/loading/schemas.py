@@ -13,8 +13,9 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.common.json_schema import TYPES, UNIONS, ensure_items
+from openapi_tools.common.json_values import Node, as_boolean
+from openapi_tools.common.visible_text import plain_text, short_hash, strip_hidden_in
 from openapi_tools.errors import InvalidDocument
-from openapi_tools.json_values import Node, as_boolean
 from openapi_tools.loading import all_of, keyword_values
 from openapi_tools.loading.contradictions import (
     CHECKED_KEYWORDS,
@@ -38,7 +39,6 @@ from openapi_tools.loading.schema_examples import (
     OpenDefinitionError,
     has_plain_examples,
 )
-from openapi_tools.visible_text import plain_text, short_hash, strip_hidden_in
 
 if TYPE_CHECKING:
     from openapi_tools.loading.contradictions import Report

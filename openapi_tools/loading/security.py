@@ -12,11 +12,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from openapi_tools.common.json_values import (
+    Node,
+    as_dict,
+    as_list,
+    as_string,
+    is_string,
+    pointer_token,
+)
 from openapi_tools.common.page_names import fold_name
+from openapi_tools.common.visible_text import mask_user
 from openapi_tools.errors import DocumentError
-from openapi_tools.json_values import Node, as_dict, as_list, as_string, is_string, pointer_token
 from openapi_tools.model import SecurityScheme
-from openapi_tools.visible_text import mask_user
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

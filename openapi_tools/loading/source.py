@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from openapi_tools.common.http_rules import WEB_URL
 from openapi_tools.errors import InvalidDocument, SourceError
-from openapi_tools.http_rules import WEB_URL
 from openapi_tools.loading import other_files
 
 if TYPE_CHECKING:

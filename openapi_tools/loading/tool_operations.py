@@ -11,16 +11,16 @@ import re
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from openapi_tools.common.http_rules import has_dot_segment
+from openapi_tools.common.json_values import as_dict, as_list, unescape_token
+from openapi_tools.common.visible_text import NO_STABLE_NAMES, StableNames, tool_names
 from openapi_tools.errors import DocumentError, InvalidDocument
-from openapi_tools.http_rules import has_dot_segment
-from openapi_tools.json_values import as_dict, as_list, unescape_token
 from openapi_tools.loading import keyword_values
 from openapi_tools.loading.document import Document, OperationNode
 from openapi_tools.loading.input_warnings import warn_of_unreadable_parts
 from openapi_tools.loading.references import LOCAL
 from openapi_tools.model import Skipped
 from openapi_tools.requests.path_notations import read_template
-from openapi_tools.visible_text import NO_STABLE_NAMES, StableNames, tool_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence

@@ -11,11 +11,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from openapi_tools.common.json_schema import TYPES
+from openapi_tools.common.json_values import is_string
 from openapi_tools.common.page_names import fold_name
-from openapi_tools.json_values import is_string
 
 if TYPE_CHECKING:
-    from openapi_tools.json_values import Node
+    from openapi_tools.common.json_values import Node
 
 _FILES: Final = frozenset({"file", "binary"})  # read where bodies are
 _USUAL: Final = _FILES | TYPES

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.common.json_schema import UNIONS, is_type, reachable_definitions
-from openapi_tools.json_values import contains_value, omit_keys, resolve_reference
+from openapi_tools.common.json_values import contains_value, omit_keys, resolve_reference
 from openapi_tools.providers.forms import (
     ANNOTATIONS,
     IN_PLACE,

@@ -23,12 +23,12 @@ from openapi_tools.common.json_schema import (
     map_subschemas,
     transform_schemas,
 )
+from openapi_tools.common.json_values import json_size, omit_keys
+from openapi_tools.common.visible_text import truncate_text
 from openapi_tools.errors import format_count
-from openapi_tools.json_values import json_size, omit_keys
 from openapi_tools.providers.cuts import add_sentence, cut_levels, type_schema
 from openapi_tools.providers.identity_cache import IdentityCache, SchemaSizes
-from openapi_tools.shaping.wording import UNREAD, brief
-from openapi_tools.visible_text import truncate_text
+from openapi_tools.providers.wording import UNREAD, brief
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

@@ -16,7 +16,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.common.json_schema import map_subschemas
-from openapi_tools.json_values import is_equal
+from openapi_tools.common.json_values import is_equal
 from openapi_tools.providers.forms import CannotExpress, refuse_keywords
 
 if TYPE_CHECKING:

@@ -20,11 +20,11 @@ from openapi_tools.common.json_schema import (
     ensure_items,
     iter_definition_names,
 )
-from openapi_tools.json_values import json_size, omit_keys
+from openapi_tools.common.json_values import json_size, omit_keys
+from openapi_tools.common.visible_text import truncate_text
 from openapi_tools.providers.identity_cache import size_with_definitions
 from openapi_tools.providers.visible_types import find_target, types_of
-from openapi_tools.shaping.wording import brief
-from openapi_tools.visible_text import truncate_text
+from openapi_tools.providers.wording import brief
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

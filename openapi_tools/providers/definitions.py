@@ -13,15 +13,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from openapi_tools.common.http_rules import is_merge_patch
+from openapi_tools.common.json_values import json_size
 from openapi_tools.common.setting_fields import DEFAULT_SETTINGS
+from openapi_tools.common.visible_text import truncate_text
 from openapi_tools.errors import SettingsError
-from openapi_tools.http_rules import is_merge_patch
-from openapi_tools.json_values import json_size
 from openapi_tools.providers.forms import CannotExpress
 from openapi_tools.providers.memory import Memory
 from openapi_tools.providers.visible_types import add_visible_types, reserve_for_types
-from openapi_tools.shaping.wording import WORDINGS, brief_tool
-from openapi_tools.visible_text import truncate_text
+from openapi_tools.providers.wording import WORDINGS, brief_tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,8 +11,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools import json_values
-from openapi_tools.common import json_schema
+from openapi_tools.common import json_schema, json_values
 from openapi_tools.errors import OpenAPIToolsError
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from openapi_tools.common.json_schema import iter_definition_names
-from openapi_tools.json_values import json_size, omit_keys
+from openapi_tools.common.json_values import json_size, omit_keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

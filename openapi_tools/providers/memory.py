@@ -6,10 +6,10 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.common.json_schema import map_subschemas
-from openapi_tools.json_values import omit_keys
+from openapi_tools.common.json_values import omit_keys
 from openapi_tools.providers.budget import Shortener
 from openapi_tools.providers.identity_cache import IdentityCache
-from openapi_tools.shaping.wording import UNREAD, WORDINGS, Wording, brief, repeats
+from openapi_tools.providers.wording import UNREAD, WORDINGS, Wording, brief, repeats
 
 if TYPE_CHECKING:
     from openapi_tools.providers.forms import Form

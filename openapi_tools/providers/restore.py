@@ -13,7 +13,7 @@ from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.common.json_schema import TYPES, is_type
-from openapi_tools.json_values import contains_value, unique_values
+from openapi_tools.common.json_values import contains_value, unique_values
 from openapi_tools.providers import containers
 from openapi_tools.providers.alternatives import Alternatives, FormChecker
 from openapi_tools.providers.containers import ENTRIES, KEY, VALUE, ObjectProperties

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.common.json_schema import DEFINITIONS_PREFIX, UNIONS
-from openapi_tools.json_values import pointer_token, unique_values
+from openapi_tools.common.json_values import pointer_token, unique_values
 from openapi_tools.providers import containers
 from openapi_tools.providers.alternatives import BY_VALUE, Alternatives, FormChecker
 from openapi_tools.providers.containers import ANYTHING, KEY, VALUE

@@ -17,7 +17,7 @@ from openapi_tools.common.json_schema import (
     is_type,
     reachable_definitions,
 )
-from openapi_tools.json_values import json_size, omit_keys, resolve_reference, unique_values
+from openapi_tools.common.json_values import json_size, omit_keys, resolve_reference, unique_values
 
 if TYPE_CHECKING:
     from openapi_tools.providers.identity_cache import SchemaSizes

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote_plus
 
 from openapi_tools import errors
-from openapi_tools.http_rules import names_secret
+from openapi_tools.common.http_rules import names_secret
 from openapi_tools.redaction.marked_schemas import is_named
 from openapi_tools.redaction.named_values import MASK as MASK
 from openapi_tools.redaction.named_values import mask_named_values

@@ -13,7 +13,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.common.json_schema import IN_PLACE_KEYWORDS, iter_subschemas
-from openapi_tools.json_values import resolve_reference, split_pointer
+from openapi_tools.common.json_values import resolve_reference, split_pointer
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator

@@ -10,9 +10,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from openapi_tools.common.http_rules import has_dot_segment, header_key
 from openapi_tools.common.json_schema import coerce_value
 from openapi_tools.errors import CallError, InputError, OpenAPIToolsError
-from openapi_tools.http_rules import has_dot_segment, header_key
 from openapi_tools.redaction import Redactor
 from openapi_tools.requests.encoding import (
     OWN_HEADERS,

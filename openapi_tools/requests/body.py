@@ -8,7 +8,7 @@ import secrets
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from openapi_tools import http_rules
+from openapi_tools.common import http_rules
 from openapi_tools.errors import CallError, InputError
 from openapi_tools.model import Encoding, Parameter, RequestBody
 from openapi_tools.requests.encoding import (
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from openapi_tools.settings import Settings
-    from openapi_tools.shaping.files import StoredFile
+    from openapi_tools.state.file_store import StoredFile
 
     _Write = Callable[[RequestBody, Any, "BodySources"], "RequestContent"]
 
@@ -351,7 +351,7 @@ def read_file(value: Any, settings: Settings) -> FileUpload:
                 content = encode_text(value[source])
             case _:
                 # Start-up time: loading imports this module, and stores import asyncio.
-                from openapi_tools.shaping.files import find_file
+                from openapi_tools.state.file_store import find_file
 
                 content = find_file(source, value[source], settings)
     except InputError as error:

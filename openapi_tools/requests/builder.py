@@ -11,10 +11,11 @@ from urllib.parse import unquote_plus
 
 import httpx
 
-from openapi_tools import http_rules, requests
+from openapi_tools import requests
 from openapi_tools._version import __version__
+from openapi_tools.common import http_rules
+from openapi_tools.common.json_values import pointer_token
 from openapi_tools.errors import CallError, InputError
-from openapi_tools.json_values import pointer_token
 from openapi_tools.requests import RequestAuth, encoding
 from openapi_tools.requests.body import RequestContent, form_text, sources_of, write_content
 from openapi_tools.requests.encoding import quote_excerpt
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from openapi_tools.model import Operation, Parameter, RequestBody
     from openapi_tools.settings import Settings
-    from openapi_tools.shaping.files import StoredFile
+    from openapi_tools.state.file_store import StoredFile
 
 _NO_AUTH = RequestAuth()
 _USER_AGENT = (b"User-Agent", f"openapi-tools/{__version__}".encode())

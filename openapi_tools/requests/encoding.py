@@ -9,9 +9,9 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from openapi_tools.common.http_rules import essence, has_dot_segment, is_json
+from openapi_tools.common.json_values import EXPONENT, normalize_number, pointer_token
 from openapi_tools.errors import CallError, InputError
-from openapi_tools.http_rules import essence, has_dot_segment, is_json
-from openapi_tools.json_values import EXPONENT, normalize_number, pointer_token
 from openapi_tools.redaction import excerpt
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from openapi_tools.json_values import pointer_token
+from openapi_tools.common.json_values import pointer_token
 from openapi_tools.redaction import MASK, redact_data, redact_text
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from openapi_tools import http_rules
+from openapi_tools.common import http_rules
 from openapi_tools.common.setting_fields import SettingFields
 from openapi_tools.errors import CallError
 from openapi_tools.responses import text_content

@@ -8,8 +8,8 @@ from http import HTTPStatus
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from openapi_tools.common.json_values import join_pointer
 from openapi_tools.errors import CallError, ErrorType
-from openapi_tools.json_values import join_pointer
 from openapi_tools.responses.content import ContentOptions, RawBody, read_content
 from openapi_tools.responses.truncation import encode_json, fit_value, shorten_value, truncate_text
 from openapi_tools.result import ToolResult

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_json
 
-from openapi_tools.errors import CallError
-from openapi_tools.http_rules import (
+from openapi_tools.common.http_rules import (
     InvalidUrlError,
     essence,
     find_link,
@@ -22,6 +21,7 @@ from openapi_tools.http_rules import (
     read_url,
     should_keep_header,
 )
+from openapi_tools.errors import CallError
 from openapi_tools.responses.content import (
     BodyContent,
     ContentOptions,

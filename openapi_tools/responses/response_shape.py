@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from openapi_tools.common.json_values import as_dict, follow_references
 from openapi_tools.errors import InputError, SettingsError
-from openapi_tools.json_values import as_dict, follow_references
 from openapi_tools.model import AnswerShape
 from openapi_tools.options import close_names, type_name
 from openapi_tools.redaction import excerpt

@@ -14,7 +14,7 @@ import re
 from contextlib import suppress
 from typing import NamedTuple
 
-from openapi_tools import http_rules
+from openapi_tools.common import http_rules
 from openapi_tools.redaction import excerpt
 
 _MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))

@@ -9,8 +9,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from openapi_tools.common.json_values import dump_json
 from openapi_tools.errors import MissingExtraError
-from openapi_tools.json_values import dump_json
 from openapi_tools.providers.definitions import write_brief_definition
 
 if TYPE_CHECKING:

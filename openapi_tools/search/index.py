@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import snowballstemmer
 
 from openapi_tools.common.json_schema import DEFINITIONS_PREFIX
-from openapi_tools.json_values import as_list
+from openapi_tools.common.json_values import as_list
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

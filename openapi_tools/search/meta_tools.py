@@ -8,8 +8,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from openapi_tools.common.http_rules import is_safe
+from openapi_tools.common.visible_text import plain_text, truncate_text
 from openapi_tools.errors import InputError, SettingsError
-from openapi_tools.http_rules import is_safe
 from openapi_tools.observability import report_unknown
 from openapi_tools.options import close_names
 from openapi_tools.redaction import excerpt
@@ -19,7 +20,6 @@ from openapi_tools.result import ToolResult
 from openapi_tools.search.stubs import describe_tool, write_stubs
 from openapi_tools.shaping.json_queries import apply_expression
 from openapi_tools.validation.tool_input import CALL_ID
-from openapi_tools.visible_text import plain_text, truncate_text
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping

@@ -15,8 +15,8 @@ from operator import eq
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.common.json_schema import DEFINITIONS_PREFIX
-from openapi_tools.json_values import resolve_reference, unescape_token
-from openapi_tools.visible_text import snake_case
+from openapi_tools.common.json_values import resolve_reference, unescape_token
+from openapi_tools.common.visible_text import snake_case
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

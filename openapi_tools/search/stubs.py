@@ -12,10 +12,10 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from openapi_tools.common.visible_text import plain_text, truncate_text
 from openapi_tools.errors import format_count
 from openapi_tools.search.producers import HOLDING, iter_parts
 from openapi_tools.validation.example_calls import example_call
-from openapi_tools.visible_text import plain_text, truncate_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

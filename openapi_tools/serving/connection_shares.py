@@ -6,7 +6,7 @@ from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.shared_state import has_free_slot
+from openapi_tools.state.shared_state import has_free_slot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -30,7 +30,7 @@ from openapi_tools.serving.signing_keys import (
     verify_signature,
 )
 from openapi_tools.settings import Settings
-from openapi_tools.shared_state import MemoryState
+from openapi_tools.state.shared_state import MemoryState
 from openapi_tools.transport import Sender
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from openapi_tools.common.json_values import digest_of
 from openapi_tools.contracts.mcp import ToolsServer, create_server
 from openapi_tools.contracts.mcp_tasks import add_tasks
 from openapi_tools.errors import (
@@ -23,13 +24,12 @@ from openapi_tools.errors import (
     SourceError,
     require_extra,
 )
-from openapi_tools.json_values import digest_of
 from openapi_tools.loading.load import load_tools, load_with_record
 from openapi_tools.redaction import redact_text
 from openapi_tools.search.costs import offer_tools
 from openapi_tools.serving.web_server import INTERRUPTED, handle_signals
 from openapi_tools.tools.guardrails import require_approval
-from openapi_tools.tools.toolset import Toolset
+from openapi_tools.toolsets.toolset import Toolset
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from openapi_tools.loading.fetch_record import FetchRecord
     from openapi_tools.observability.events import Event
     from openapi_tools.serving.serving_tables import Mode, Serving
-    from openapi_tools.shared_state import SharedState
+    from openapi_tools.state.shared_state import SharedState
     from openapi_tools.tools.tool import OperationTool
 
     Watch = Callable[[str, Event], object]

@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from openapi_tools.common.json_values import escape_controls
 from openapi_tools.errors import SettingsError
-from openapi_tools.json_values import escape_controls
 from openapi_tools.redaction import excerpt, redact_text
 from openapi_tools.search import costs
 from openapi_tools.serving.refusals import REASONS

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from openapi_tools.serving.user_credentials import UserAccess
-    from openapi_tools.shared_state import SharedState
-    from openapi_tools.tools.toolset import Toolset
+    from openapi_tools.state.shared_state import SharedState
+    from openapi_tools.toolsets.toolset import Toolset
 
 with require_extra("mcp"):
     from mcp import MCPError
@@ -347,7 +347,7 @@ def _open_state(url: str) -> SharedState | None:
     if not url:
         return None
     # Imported here: it needs the extra `redis`.
-    from openapi_tools.serving.redis_state import RedisState
+    from openapi_tools.state.redis_state import RedisState
 
     return RedisState(expand_variables(url, "redis"))
 

@@ -21,7 +21,7 @@ from openapi_tools.redaction import Redactor, Secret
 from openapi_tools.serving.inbound_auth import AuthMiddleware, TokenAuthenticator
 from openapi_tools.serving.user_identity import UserIdentity
 from openapi_tools.serving.user_login import CALLBACK, START, Logins
-from openapi_tools.shared_state import MemoryState
+from openapi_tools.state.shared_state import MemoryState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from openapi_tools.serving import serving_tables as tables
     from openapi_tools.serving.inbound_auth import CallingUser
     from openapi_tools.serving.user_identity import AskForLogin
-    from openapi_tools.shared_state import SharedState
+    from openapi_tools.state.shared_state import SharedState
     from openapi_tools.tools.tool import OperationTool
-    from openapi_tools.tools.toolset import Toolset
+    from openapi_tools.toolsets.toolset import Toolset
 
 
 logger = logging.getLogger("openapi_tools")

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from openapi_tools.serving import serving_tables as tables
-    from openapi_tools.shared_state import SharedState
-    from openapi_tools.tools.toolset import Toolset
+    from openapi_tools.state.shared_state import SharedState
+    from openapi_tools.toolsets.toolset import Toolset
 
 _BEARER = SecurityScheme("http", scheme="bearer")
 

@@ -24,13 +24,13 @@ from pydantic import TypeAdapter
 from openapi_tools.auth import OriginPolicy
 from openapi_tools.auth.authorization_server import Channel
 from openapi_tools.auth.login import Login, authorization_url, read_authorization_response
+from openapi_tools.common.json_values import digest_of
 from openapi_tools.errors import CallError, SettingsError, require_extra
-from openapi_tools.json_values import digest_of
 from openapi_tools.model import SecurityScheme
 from openapi_tools.redaction import Secret
 from openapi_tools.requests import origin_of
 from openapi_tools.serving.signing_keys import BadTokenError, fetch_issuer_metadata
-from openapi_tools.shared_state import LEASE, SECRET, read_record, state_key
+from openapi_tools.state.shared_state import LEASE, SECRET, read_record, state_key
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from openapi_tools.auth.login import LoginPlan
     from openapi_tools.serving.inbound_auth import TokenAuthenticator
     from openapi_tools.serving.user_identity import UserIdentity
-    from openapi_tools.shared_state import SharedState
+    from openapi_tools.state.shared_state import SharedState
 
     Record = dict[str, str]
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from openapi_tools.serving.serving_tables import LimitsTable
-    from openapi_tools.tools.toolset import Toolset
+    from openapi_tools.toolsets.toolset import Toolset
 
 with require_extra("browse"):  # the extra `mcp` brings it, too
     import uvicorn

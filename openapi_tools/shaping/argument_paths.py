@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from openapi_tools.json_values import follow_references
+from openapi_tools.common.json_values import follow_references
 
 
 def property_schema(schema: Mapping[str, Any], argument: str) -> Mapping[str, Any] | None:

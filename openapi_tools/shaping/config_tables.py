@@ -9,8 +9,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validat
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import PydanticOmit
 
+from openapi_tools.common.http_rules import is_media_type, is_wildcard
 from openapi_tools.common.setting_fields import setting
-from openapi_tools.http_rules import is_media_type, is_wildcard
 from openapi_tools.model import AnswerShape, Paging
 from openapi_tools.options import find_variables
 from openapi_tools.settings import Settings

@@ -14,9 +14,9 @@ from functools import reduce
 from operator import getitem
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from openapi_tools.common.json_values import dump_json_bytes, is_equal, join_pointer
 from openapi_tools.errors import InvalidOverlay
 from openapi_tools.json_paths import Queries, QueryError
-from openapi_tools.json_values import dump_json_bytes, is_equal, join_pointer
 from openapi_tools.options import similar_names
 
 if TYPE_CHECKING:

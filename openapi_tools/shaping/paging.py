@@ -9,13 +9,12 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qs, unquote
 
-from openapi_tools import http_rules
-from openapi_tools.common import page_names
+from openapi_tools.common import http_rules, page_names
+from openapi_tools.common.http_rules import InvalidUrlError, find_link, header_label
 from openapi_tools.common.json_schema import coerce_value
+from openapi_tools.common.json_values import contains_value, dump_json_bytes, parse_integer
 from openapi_tools.common.page_names import fold_name
 from openapi_tools.errors import SettingsError
-from openapi_tools.http_rules import InvalidUrlError, find_link, header_label
-from openapi_tools.json_values import contains_value, dump_json_bytes, parse_integer
 from openapi_tools.model import Operation, Paging
 from openapi_tools.options import close_names
 from openapi_tools.shaping.argument_paths import arguments_with, property_schema, value_at

@@ -9,12 +9,12 @@ import re
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from openapi_tools.common.http_rules import parameter_key
 from openapi_tools.common.json_schema import reachable_definitions
 from openapi_tools.common.setting_fields import SettingFields
-from openapi_tools.http_rules import parameter_key
+from openapi_tools.common.visible_text import MAX_LENGTH, RESERVED_ARGUMENTS
 from openapi_tools.options import close_names
 from openapi_tools.shaping.paging import paging_faults
-from openapi_tools.visible_text import MAX_LENGTH, RESERVED_ARGUMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from openapi_tools.testing.mock import MockApi
     from openapi_tools.testing.recording import RecordedCall
-    from openapi_tools.tools.toolset import Toolset
+    from openapi_tools.toolsets.toolset import Toolset
 
 PROFILES = ("anthropic", "gemini", "mcp", "openai", "openai_strict")
 _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}")

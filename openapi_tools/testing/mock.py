@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
+from openapi_tools.common.json_values import follow_references
+from openapi_tools.conformance.response_check import make_exchange_checker
+from openapi_tools.conformance.routes import METHODS, Route, Routes
 from openapi_tools.errors import (
     OpenAPIToolsError,
     SettingsError,
     missing_extra_error,
     require_extra,
 )
-from openapi_tools.json_values import follow_references
 from openapi_tools.loading.load import load_tools
 from openapi_tools.loading.openapi_3 import convert_to_openapi_3
-from openapi_tools.openapi_core.response_check import make_exchange_checker
-from openapi_tools.openapi_core.routes import METHODS, Route, Routes
 from openapi_tools.testing.mock_responses import (
     Document,
     MockResponse,
@@ -43,11 +43,11 @@ from openapi_tools.testing.recording import (
     read_arguments,
     read_body,
 )
-from openapi_tools.tools.toolset import Toolset
+from openapi_tools.toolsets.toolset import Toolset
 from openapi_tools.validation.check_cost import SMALL_TEXT
 
 if TYPE_CHECKING:
-    from openapi_tools.openapi_core.exchange_check import ExchangeChecker
+    from openapi_tools.conformance.exchange_check import ExchangeChecker
     from openapi_tools.tools.tool import OperationTool
 
 ADDRESS = "http://mock.invalid"

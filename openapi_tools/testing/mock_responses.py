@@ -13,12 +13,12 @@ from urllib.parse import urlencode
 
 import httpx
 
-from openapi_tools.http_rules import essence
-from openapi_tools.json_values import as_dict, follow_references
+from openapi_tools.common.http_rules import essence
+from openapi_tools.common.json_values import as_dict, follow_references
 from openapi_tools.validation.samples import sample
 
 if TYPE_CHECKING:
-    from openapi_tools.openapi_core.routes import Route
+    from openapi_tools.conformance.routes import Route
 
 Document = Mapping[str, Any]
 

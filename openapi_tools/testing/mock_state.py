@@ -7,8 +7,8 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
-from openapi_tools.json_values import follow_references
-from openapi_tools.openapi_core.routes import Route
+from openapi_tools.common.json_values import follow_references
+from openapi_tools.conformance.routes import Route
 from openapi_tools.testing.mock_responses import (
     Document,
     MockResponse,

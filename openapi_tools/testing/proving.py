@@ -8,10 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
 
+from openapi_tools.common.http_rules import essence, is_form, is_json, is_multipart, is_wildcard
 from openapi_tools.common.json_schema import transform_schemas
-from openapi_tools.http_rules import essence, is_form, is_json, is_multipart, is_wildcard
-from openapi_tools.json_values import follow_references, join_pointer, omit_keys, split_pointer
-from openapi_tools.openapi_core.routes import operation_at
+from openapi_tools.common.json_values import (
+    follow_references,
+    join_pointer,
+    omit_keys,
+    split_pointer,
+)
+from openapi_tools.conformance.routes import operation_at
 from openapi_tools.testing.mock import NOT_JUDGED_PREFIX
 from openapi_tools.testing.mock_responses import concrete_type
 from openapi_tools.validation.samples import sample
@@ -23,7 +28,7 @@ if TYPE_CHECKING:
     from openapi_tools.result import ToolResult
     from openapi_tools.testing.mock import MockApi
     from openapi_tools.testing.recording import RecordedCall
-    from openapi_tools.tools.toolset import Toolset
+    from openapi_tools.toolsets.toolset import Toolset
 
 _ORDER = ("ok", "skipped", NOT_JUDGED_PREFIX, "failed")
 _EXAMPLE = "the document's example does not match its schema"

@@ -16,8 +16,14 @@ from urllib.parse import parse_qs
 
 import httpx
 
+from openapi_tools.common.http_rules import (
+    is_form,
+    is_json,
+    is_multipart,
+    names_credential,
+    parameter,
+)
 from openapi_tools.errors import CallError, SettingsError, SourceError
-from openapi_tools.http_rules import is_form, is_json, is_multipart, names_credential, parameter
 from openapi_tools.redaction import MASK, Redactor, excerpt, redact_data
 from openapi_tools.redaction.marked_schemas import EXTENSION
 from openapi_tools.transport.auth_flow import learn_headers
@@ -27,7 +33,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping
 
-    from openapi_tools.openapi_core.routes import Route
+    from openapi_tools.conformance.routes import Route
     from openapi_tools.tools.marked_values import MarkedValues
     from openapi_tools.tools.tool import OperationTool
 

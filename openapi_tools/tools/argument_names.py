@@ -10,7 +10,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 from unicodedata import normalize
 
-from openapi_tools.visible_text import is_portable
+from openapi_tools.common.visible_text import is_portable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

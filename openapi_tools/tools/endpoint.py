@@ -11,13 +11,13 @@ from functools import cached_property, partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.http_rules import is_safe
+from openapi_tools.common.http_rules import is_safe
 from openapi_tools.redaction import excerpt
 from openapi_tools.redaction.marked_schemas import EXTENSION
 from openapi_tools.requests import Preview, preview_request
 from openapi_tools.requests.builder import RequestPlan, describe_files
-from openapi_tools.shaping.files import ResponseFiles, find_store
 from openapi_tools.shaping.list_reader import ListReader
+from openapi_tools.state.file_store import ResponseFiles, find_store
 from openapi_tools.tools.fixed_arguments import FixedArguments
 from openapi_tools.tools.follow_ups import FollowUps
 from openapi_tools.transport.exchange import SendOptions

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.http_rules import read_url, remove_pairs
+from openapi_tools.common.http_rules import read_url, remove_pairs
 from openapi_tools.observability import current
 from openapi_tools.requests import find_tool_for_url
 from openapi_tools.responses.error_results import error_text

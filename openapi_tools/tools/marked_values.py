@@ -11,8 +11,8 @@ from urllib.parse import unquote
 
 import httpx
 
-from openapi_tools.http_rules import is_json
-from openapi_tools.json_values import dump_json_bytes
+from openapi_tools.common.http_rules import is_json
+from openapi_tools.common.json_values import dump_json_bytes
 from openapi_tools.redaction import redact_data
 from openapi_tools.redaction.marked_schemas import MarkedSchema
 from openapi_tools.redaction.named_values import MASK

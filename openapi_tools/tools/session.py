@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.auth import Credentials, OriginPolicy
+from openapi_tools.common.http_rules import names_credential, parameter_key
 from openapi_tools.common.setting_fields import DEFAULT_SETTINGS
 from openapi_tools.errors import CallError, NotPicklableError, SettingsError
-from openapi_tools.http_rules import names_credential, parameter_key
 from openapi_tools.model import Operation, SecurityScheme, Server
 from openapi_tools.observability import Observers
 from openapi_tools.options import check_credentials, check_keys, describe_unknown_setting, type_name

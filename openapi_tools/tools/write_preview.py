@@ -13,9 +13,8 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.errors import CallError, OpenAPIToolsError
-from openapi_tools.http_rules import essence, is_json
-from openapi_tools.json_values import (
+from openapi_tools.common.http_rules import essence, is_json
+from openapi_tools.common.json_values import (
     as_dict,
     follow_references,
     is_equal,
@@ -23,6 +22,7 @@ from openapi_tools.json_values import (
     resolve_pointer,
     split_pointer,
 )
+from openapi_tools.errors import CallError, OpenAPIToolsError
 from openapi_tools.options import context_value, find_variables, replace_context_values
 from openapi_tools.redaction import redact_data
 from openapi_tools.requests.excerpts import (

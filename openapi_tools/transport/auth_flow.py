@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from openapi_tools.http_rules import names_credential
+from openapi_tools.common.http_rules import names_credential
 from openapi_tools.transport.content_codings import Decoder
 
 if TYPE_CHECKING:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.shared_state import LEASE
+from openapi_tools.state.shared_state import LEASE
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
-    from openapi_tools.shared_state import SharedState
+    from openapi_tools.state.shared_state import SharedState
 
 
 class Limits:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
+from openapi_tools.common.http_rules import essence, is_json, is_read_request, is_sequential
 from openapi_tools.errors import CallError
-from openapi_tools.http_rules import essence, is_json, is_read_request, is_sequential
 from openapi_tools.observability import current, trace_headers
 from openapi_tools.transport.auth_flow import learn_headers, send_with_auth
 from openapi_tools.transport.connection_pool import CERTIFICATE, PROXY, REUSED
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from openapi_tools.settings import Settings
-    from openapi_tools.shaping.files import Download
+    from openapi_tools.state.file_store import Download
 
 NO_TIMEOUTS = {"connect": None, "read": None, "write": None, "pool": None}
 _EMPTY_STREAM = httpx.ByteStream(b"")

@@ -11,8 +11,8 @@ from email.utils import parsedate_to_datetime
 
 import httpx
 
+from openapi_tools.common.http_rules import is_read_request, is_repeatable
 from openapi_tools.errors import CallError
-from openapi_tools.http_rules import is_read_request, is_repeatable
 from openapi_tools.redaction import excerpt
 from openapi_tools.transport.connections import TlsError
 from openapi_tools.transport.proxies import ProxyFaultError

@@ -22,17 +22,17 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import httpx
 from pydantic import Field, TypeAdapter
 
+from openapi_tools.common.http_rules import is_read_request
+from openapi_tools.common.json_values import digest_of
 from openapi_tools.errors import CallError, require_extra
-from openapi_tools.http_rules import is_read_request
-from openapi_tools.json_values import digest_of
-from openapi_tools.shared_state import read_record, state_key
+from openapi_tools.state.shared_state import read_record, state_key
 from openapi_tools.transport.exchange import APIResponse
 
 with require_extra("http-cache"):
     import hishel
 
 if TYPE_CHECKING:
-    from openapi_tools.shared_state import SharedState
+    from openapi_tools.state.shared_state import SharedState
 
 logger = logging.getLogger("openapi_tools")
 

@@ -7,7 +7,7 @@ from collections import Counter, deque
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from openapi_tools.shared_state import has_free_slot
+from openapi_tools.state.shared_state import has_free_slot
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import TYPE_CHECKING, Any
 
+from openapi_tools.common.http_rules import InvalidUrlError, read_url
 from openapi_tools.errors import CallError
-from openapi_tools.http_rules import InvalidUrlError, read_url
 from openapi_tools.redaction import excerpt
 
 if TYPE_CHECKING:

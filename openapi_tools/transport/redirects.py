@@ -10,8 +10,13 @@ from typing import TYPE_CHECKING
 
 import httpx
 
+from openapi_tools.common.http_rules import (
+    InvalidUrlError,
+    has_dot_segment,
+    is_read_request,
+    read_url,
+)
 from openapi_tools.errors import CallError
-from openapi_tools.http_rules import InvalidUrlError, has_dot_segment, is_read_request, read_url
 from openapi_tools.redaction import excerpt
 from openapi_tools.transport.failures import redirect_error, request_path
 

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 import httpx
 
+from openapi_tools.common.http_rules import is_read_request, is_repeatable, is_safe
 from openapi_tools.errors import CallError, SettingsError
-from openapi_tools.http_rules import is_read_request, is_repeatable, is_safe
-from openapi_tools.shared_state import MemoryState
+from openapi_tools.state.shared_state import MemoryState
 from openapi_tools.transport.auth_flow import learn_headers
 from openapi_tools.transport.call_limits import Limits
 from openapi_tools.transport.connection_pool import make_client

@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.common.json_schema import SCHEMA_KEYWORDS, SCHEMA_LIST_KEYWORDS
-from openapi_tools.json_values import resolve_reference
+from openapi_tools.common.json_values import resolve_reference
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from jsonschema_rs import ValidationError
 
-from openapi_tools import json_values
-from openapi_tools.common import json_schema
+from openapi_tools.common import json_schema, json_values
 from openapi_tools.errors import InputError
 from openapi_tools.redaction import excerpt
 from openapi_tools.validation.check_cost import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.json_values import as_dict, as_list
+from openapi_tools.common.json_values import as_dict, as_list
 from openapi_tools.options import similar_names
 from openapi_tools.validation.messages import Flaw, is_quoted_json, join_names, kind_of
 from openapi_tools.validation.samples import Path, Sampler

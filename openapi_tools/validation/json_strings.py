@@ -9,7 +9,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Any, Final
 
-from openapi_tools.json_values import normalize_number, pointer_token
+from openapi_tools.common.json_values import normalize_number, pointer_token
 from openapi_tools.validation.messages import kind_of
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any
 
 import jsonschema_rs
 
-from openapi_tools.json_values import as_dict, as_list, follow_references
+from openapi_tools.common.json_values import as_dict, as_list, follow_references
 
 Path = tuple[str, ...]
 _DEEPEST = 12

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_jsonable_python
 
+from openapi_tools.common.json_values import normalize_number, pointer_token
 from openapi_tools.errors import InputError
-from openapi_tools.json_values import normalize_number, pointer_token
 from openapi_tools.redaction import excerpt
 from openapi_tools.result import id_text
 from openapi_tools.validation.check_cost import SMALL_TEXT, SMALL_VALUES, is_odd

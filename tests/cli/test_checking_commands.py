@@ -125,7 +125,7 @@ def test_a_parameter_in_another_file_is_neither_missing_nor_written_again(run, w
 
 def test_without_openapi_core_the_rules_about_tools_are_left(run, write, monkeypatch):
     monkeypatch.setitem(sys.modules, "openapi_spec_validator", None)
-    monkeypatch.delitem(sys.modules, "openapi_tools.openapi_core.document_check", raising=False)
+    monkeypatch.delitem(sys.modules, "openapi_tools.conformance.document_check", raising=False)
 
     result = run("lint", write({"/a/{b}": {"get": WHOLE}}))
 

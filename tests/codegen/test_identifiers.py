@@ -17,7 +17,7 @@ from openapi_tools.codegen.package_plan import (
     constant_name,
     is_api_name,
 )
-from openapi_tools.visible_text import short_hash
+from openapi_tools.common.visible_text import short_hash
 
 ANY = st.text(max_size=80) | st.sampled_from(list(PAYLOADS.values()))
 

@@ -19,7 +19,7 @@ from amplifier_core.validation import ToolValidator
 from servers.recorder import Answer
 
 from openapi_tools import generate_package
-from openapi_tools.json_values import dump_json
+from openapi_tools.common.json_values import dump_json
 
 MUSEUM = Path(__file__).parents[2] / "specs" / "museum.yaml"
 SHIM = "amplifier_module_tool_museum"

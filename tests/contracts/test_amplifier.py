@@ -26,7 +26,7 @@ from openapi_tools import (
     require_approval,
 )
 from openapi_tools.contracts.amplifier import mount
-from openapi_tools.tools.amplifier_tool import AmplifierTool, adapt_tools, translate_result
+from openapi_tools.toolsets.amplifier_tool import AmplifierTool, adapt_tools, translate_result
 
 pytest.importorskip("amplifier_core", reason="amplifier-core is not installed")
 

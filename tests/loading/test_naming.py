@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openapi_tools import Select, Settings, generate_package, load_tools
-from openapi_tools.visible_text import StableNames, argument_names, short_name, tool_names
+from openapi_tools.common.visible_text import StableNames, argument_names, short_name, tool_names
 
 TOOL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}")
 

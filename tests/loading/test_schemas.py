@@ -9,7 +9,7 @@ import pytest
 from documents import component, operation, tools, with_body, with_schema
 
 from openapi_tools import InputError, Settings
-from openapi_tools.json_values import dump_json_bytes, json_size, max_json_length
+from openapi_tools.common.json_values import dump_json_bytes, json_size, max_json_length
 
 
 def told(schema, *, schemas=None, **members):

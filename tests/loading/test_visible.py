@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from servers.recorder import Recorder
 
 from openapi_tools import generate_package, load_tools
-from openapi_tools.openapi_core.document_check import find_document_errors
-from openapi_tools.visible_text import strip_hidden
+from openapi_tools.common.visible_text import strip_hidden
+from openapi_tools.conformance.document_check import find_document_errors
 
 
 def tags(text):

@@ -8,7 +8,7 @@ from profile_rules import faults, schema_of
 from profile_values import array, object_of, refused, text, tool_with
 
 from openapi_tools import Settings
-from openapi_tools.json_values import json_size
+from openapi_tools.common.json_values import json_size
 from openapi_tools.providers.definitions import PROFILES, define_tool
 from openapi_tools.validation.checker import Checker
 

@@ -77,7 +77,7 @@ async def test_a_path_is_never_left_with_a_gap(value, path, wire):
 
 
 def test_what_the_client_would_normalise_is_not_sent(monkeypatch):
-    monkeypatch.setattr("openapi_tools.http_rules.has_dot_segment", lambda _: False)
+    monkeypatch.setattr("openapi_tools.common.http_rules.has_dot_segment", lambda _: False)
     operation = Operation("GET", "/{a}", parameters=(Parameter("a", "path"),))
 
     with pytest.raises(CallError) as caught:

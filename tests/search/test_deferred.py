@@ -8,7 +8,7 @@ from documents import document, operation
 from pydantic import TypeAdapter
 
 from openapi_tools import SettingsError, load_tools
-from openapi_tools.tools.adapters import warn_about_tokens
+from openapi_tools.toolsets.adapters import warn_about_tokens
 
 TAGS = ("Pets & Owners", "pets_owners", "ünï", "", None)
 

@@ -9,7 +9,7 @@ from mcp import Client, MCPError
 from servers.recorder import Answer
 
 from openapi_tools import load_tools
-from openapi_tools.codegen import tool_lock
+from openapi_tools.changes import tool_lock
 from openapi_tools.serving.served_apis import ServedApis
 from openapi_tools.serving.serving_tables import read_serving
 

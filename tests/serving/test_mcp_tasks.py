@@ -20,7 +20,7 @@ from openapi_tools.contracts import mcp_tasks
 from openapi_tools.contracts.mcp import create_server
 from openapi_tools.contracts.mcp_messages import JOB
 from openapi_tools.contracts.mcp_tasks import EXTENSION, add_tasks
-from openapi_tools.serving.redis_state import RedisState
+from openapi_tools.state.redis_state import RedisState
 
 
 class Task(types.Result):

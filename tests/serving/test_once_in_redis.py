@@ -5,7 +5,7 @@ import asyncio
 from documents import document, operation
 
 from openapi_tools import Context, load_tools
-from openapi_tools.serving.redis_state import RedisState
+from openapi_tools.state.redis_state import RedisState
 
 PATHS = {"/pets": {"post": operation(operationId="add_pet")}}
 

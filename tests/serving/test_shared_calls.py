@@ -16,10 +16,10 @@ from sharing_workers import KEY
 from stored_files import API as FILES_API
 
 from openapi_tools import Context, OAuth2, Settings, SettingsError, load_tools
-from openapi_tools.shared_state import MemoryState
+from openapi_tools.state.shared_state import MemoryState
 
-RedisState = pytest.importorskip("openapi_tools.serving.redis_state").RedisState
-StateFiles = pytest.importorskip("openapi_tools.shaping.state_files").StateFiles
+RedisState = pytest.importorskip("openapi_tools.state.redis_state").RedisState
+StateFiles = pytest.importorskip("openapi_tools.state.state_files").StateFiles
 APP = {"client_id": "app", "client_secret": SECRET, "flow": "clientCredentials"}
 
 __all__ = ["running", "server"]
@@ -112,7 +112,7 @@ async def test_a_user_is_a_text(api, user):
 async def test_calls_that_need_a_state_that_is_gone_fail_unsent_and_others_go_on(
     redis_server, api, monkeypatch
 ):
-    monkeypatch.setattr("openapi_tools.serving.redis_state._RETRIES", 1)
+    monkeypatch.setattr("openapi_tools.state.redis_state._RETRIES", 1)
     limited = Settings(state=RedisState(redis_server.url), user_rate=500)
     free = Settings(state=RedisState(redis_server.url))
     async with (
@@ -144,7 +144,7 @@ async def test_calls_that_need_a_state_that_is_gone_fail_unsent_and_others_go_on
 async def test_a_further_attempt_that_the_state_stops_tells_of_no_attempt_as_unsent(
     redis_server, monkeypatch
 ):
-    monkeypatch.setattr("openapi_tools.serving.redis_state._RETRIES", 0)
+    monkeypatch.setattr("openapi_tools.state.redis_state._RETRIES", 0)
     state = RedisState(redis_server.url)
     sent = []
 
@@ -239,7 +239,7 @@ async def test_a_state_without_a_key_keeps_no_token_and_says_so(redis_server, se
 
 
 async def test_a_token_outlives_a_state_that_is_gone(redis_server, server, monkeypatch):
-    monkeypatch.setattr("openapi_tools.serving.redis_state._RETRIES", 0)
+    monkeypatch.setattr("openapi_tools.state.redis_state._RETRIES", 0)
     settings = Settings(state=RedisState(redis_server.url, key=KEY))
     given = {"oauth": OAuth2(**APP)}
     async with load_tools(server.document, settings=settings, credentials=given) as tools:
@@ -289,7 +289,7 @@ async def test_a_handle_works_in_another_process(redis_server, processes):
 
 
 async def test_kept_files_are_bounded_in_size_and_time(redis_server, monkeypatch):
-    monkeypatch.setattr("openapi_tools.serving.redis_state._RETRIES", 0)
+    monkeypatch.setattr("openapi_tools.state.redis_state._RETRIES", 0)
     files = StateFiles(RedisState(redis_server.url), seconds=0.2, most_bytes=1000)
     client = httpx.AsyncClient(
         transport=httpx.MockTransport(

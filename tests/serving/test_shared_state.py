@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from sharing_workers import KEY
 
 from openapi_tools import CallError, NotPicklableError, Settings, SettingsError
-from openapi_tools.shared_state import MemoryState, SharedState
+from openapi_tools.state.shared_state import MemoryState, SharedState
 
-redis_state = pytest.importorskip("openapi_tools.serving.redis_state")
+redis_state = pytest.importorskip("openapi_tools.state.redis_state")
 RedisState = redis_state.RedisState
 SECRET_URL = "redis://ada:hunter2@127.0.0.1:{}/0?socket_keepalive=no"
 

@@ -16,9 +16,9 @@ from servers.recorder import Answer, Recorder
 from team_servers import client_of, configured, document, hosted
 
 from openapi_tools.errors import CallError, SettingsError
-from openapi_tools.serving import redis_state
 from openapi_tools.serving.team_server import check_address, start_server
-from openapi_tools.shared_state import MemoryState
+from openapi_tools.state import redis_state
+from openapi_tools.state.shared_state import MemoryState
 
 PETS = document("Pets", "list_pets", "list_users")
 SHOP = document("Shop", "list_orders", "list_users")

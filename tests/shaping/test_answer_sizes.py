@@ -8,7 +8,7 @@ from packages import imported
 from servers.recorder import Answer
 
 from openapi_tools import Settings, SettingsError, generate_package, load_tools
-from openapi_tools.json_values import dump_json, follow_references
+from openapi_tools.common.json_values import dump_json, follow_references
 from openapi_tools.responses.content import BodyContent
 from openapi_tools.responses.response_shape import make_shaper
 

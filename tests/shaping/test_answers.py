@@ -12,8 +12,8 @@ from documents import document, operation
 from ticker import leaves_free
 
 from openapi_tools import Context, Settings, load_tools
+from openapi_tools.common.json_values import dump_json
 from openapi_tools.contracts import langchain
-from openapi_tools.json_values import dump_json
 from openapi_tools.model import AnswerShape
 from openapi_tools.testing import mock_api
 

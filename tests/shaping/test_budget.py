@@ -14,7 +14,7 @@ from providers.expressing import InexpressibleError, expression_of
 from schema_pairs import pairs
 
 from openapi_tools import Settings, SettingsError, load_tools
-from openapi_tools.json_values import json_size
+from openapi_tools.common.json_values import json_size
 from openapi_tools.providers.budget import Shortener
 from openapi_tools.providers.cuts import cut_levels
 from openapi_tools.providers.definitions import (

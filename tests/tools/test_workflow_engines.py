@@ -19,7 +19,7 @@ from shaping.paged_server import serving
 EXAMPLES = DOCS / "examples"
 KILLING = """
 import os, runpy, signal, sys
-from openapi_tools.tools.toolset import Toolset
+from openapi_tools.toolsets.toolset import Toolset
 if os.environ.get("KILLED"):
     whole = Toolset.call
     async def call(self, *given, **more):

@@ -11,7 +11,7 @@ from documents import document, operation
 
 from openapi_tools import Context, Settings, load_tools
 from openapi_tools.errors import CallError
-from openapi_tools.shared_state import MemoryState
+from openapi_tools.state.shared_state import MemoryState
 
 pytest.importorskip("hishel")
 TEXT = {"schema": {"type": "string"}}

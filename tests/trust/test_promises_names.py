@@ -11,8 +11,8 @@ from servers.site import Said, Site
 from trust.promises import an_object, component, quiet
 
 from openapi_tools import Select, generate_package, load_tools
+from openapi_tools.conformance.document_check import find_document_errors
 from openapi_tools.model import Server, ServerVariable
-from openapi_tools.openapi_core.document_check import find_document_errors
 
 TOOL = re.compile(r"[a-z_][a-z0-9_]{0,63}")
 ARGUMENT = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]{0,63}")

@@ -13,7 +13,7 @@ KEY = "key-of-the-state-0123456789-abcdef"
 @pytest.fixture
 def states(redis_server):
     """Two states of the same Redis, as two machines have them."""
-    from openapi_tools.serving.redis_state import RedisState
+    from openapi_tools.state.redis_state import RedisState
 
     return [RedisState(redis_server.url, key=KEY) for _ in range(2)]
 

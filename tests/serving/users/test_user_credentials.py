@@ -26,7 +26,7 @@ from servers.team import (
 )
 
 from openapi_tools import CallError, Settings, SettingsError, load_tools
-from openapi_tools.shared_state import MemoryState
+from openapi_tools.state.shared_state import MemoryState
 
 USERS = ("ada", "bob")
 

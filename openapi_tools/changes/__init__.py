@@ -1,0 +1,1 @@
+"""What changed for the tools between two versions, and the lock of accepted tools."""

@@ -1,0 +1,166 @@
+"""Overlays that fix what `lint` finds, where a machine can."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.common.json_values import (
+    as_string,
+    join_pointer,
+    resolve_pointer,
+    resolve_reference,
+    split_pointer,
+)
+from openapi_tools.conformance.lint_rules import (
+    check_description,
+    check_id,
+    linted_operations,
+    tool_name,
+    undeclared_variables,
+    walk_objects,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from openapi_tools.model import Skipped
+    from openapi_tools.toolsets.toolset import Toolset
+
+    Reload = Callable[[dict[str, Any]], Toolset]
+
+_MOST_ROUNDS = 20
+_HUMPS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+")
+_ESCAPED = re.compile(r"['\\\x00-\x1f\x80-\x9f\u2028\u2029]")
+_LONGEST = 4_096  # characters of a target
+_UNTARGETED = re.compile(r"[\x00-\x07\x0b\x0e-\x1f]")  # python-jsonpath refuses their escapes
+
+
+def make_overlay(toolset: Toolset, reload: Reload) -> tuple[dict[str, Any], tuple[Skipped, ...]]:
+    """Return an overlay that fixes a document, and the operations that it leaves skipped.
+
+    It has no actions if nothing can be fixed. Faulty parts are removed, and their place filled
+    where that is safe: undeclared variables of paths become strings, tools keep their names as ids.
+
+    Args:
+        toolset: The tools of the document.
+        reload: Loads the document with an overlay more.
+
+    Spec: Overlay Specification 1.0.0.
+    """
+    actions: list[dict[str, Any]] = []
+    for number in range(1, _MOST_ROUNDS):
+        if not (removals := _removal_actions(toolset, number)):
+            break
+        actions += removals
+        toolset = reload(_write_overlay(actions))
+    actions += _update_actions(toolset)
+    return _write_overlay(actions), toolset.skipped
+
+
+def _write_overlay(actions: list[dict[str, Any]]) -> dict[str, Any]:
+    info = {"title": "Fixes for tools, by `openapi-tools lint --fix`", "version": "1.0.0"}
+    return {"overlay": "1.0.0", "info": info, "actions": actions}
+
+
+def _removal_actions(toolset: Toolset, number: int) -> list[dict[str, Any]]:
+    """Return actions that remove the faulty parts of skipped operations."""
+    root, reasons = toolset.document, dict[tuple[Any, ...], str]()
+    for entry in toolset.skipped:
+        for keys in _find_faulty_parts(root, entry):
+            reasons.setdefault(keys, f"Round {number}, skipped: {entry.reason}"[:300])
+    # The last items of a list go first: then no item moves before its turn.
+    ordered = sorted(
+        reasons, key=lambda keys: [(isinstance(k, str), k) for k in keys], reverse=True
+    )
+    targets = ((_write_json_path(keys), reasons[keys]) for keys in ordered)
+    return [{"target": path, "description": why, "remove": True} for path, why in targets]
+
+
+def _find_faulty_parts(root: Any, entry: Skipped) -> Iterator[tuple[Any, ...]]:
+    """Yield the places of the parts to remove: broken references, else the faulty part itself."""
+    keys = _keys_at(root, split_pointer(entry.pointer))
+    if not keys:  # behind a reference
+        return
+    is_inner = keys[-1] in ("parameters", "requestBody", "content")
+    broken_references = (
+        list(_find_broken_references(root, join_pointer(keys), entry.reason)) if is_inner else []
+    )
+    is_operation = len(keys) == len(("paths", "path", "get"))
+    if is_operation and isinstance(resolve_pointer(root, entry.pointer), dict):
+        return  # its path is at fault, which is not for a machine to change
+    yield from filter(_has_target, broken_references or [keys])
+
+
+def _keys_at(root: Any, steps: tuple[str, ...]) -> tuple[Any, ...]:
+    """Return keys of a place, with numbers for items of lists; empty where it does not exist."""
+    keys: list[Any] = []
+    for step in steps:
+        key = int(step) if isinstance(root, list) and step.isdecimal() else step
+        try:
+            root = root[key]
+        except (KeyError, IndexError, TypeError):
+            return ()
+        keys.append(key)
+    return tuple(keys)
+
+
+def _find_broken_references(root: Any, start: str, reason: str) -> Iterator[tuple[Any, ...]]:
+    """Yield the places of references below a place that lead nowhere, or that a reason names."""
+    for place, node in walk_objects(root, start, resolve_pointer(root, start), set()):
+        ref = node.get("$ref")
+        if not isinstance(ref, str) or (
+            ref.startswith("#/") and resolve_reference(root, ref) is not None
+        ):
+            continue
+        if ref.startswith("#") or ref in reason:
+            yield _keys_at(root, (*split_pointer(place), "$ref"))
+
+
+def _update_actions(toolset: Toolset) -> Iterator[dict[str, Any]]:
+    """Yield an action for each operation without id, description or path parameter."""
+    root = toolset.document
+    ids = Counter(str(place.node.get("operationId")) for place in linted_operations(toolset))
+    for place in linted_operations(toolset):
+        update: dict[str, Any] = {}
+        operation_id = place.node.get("operationId")
+        if any(item.rule in ("missing-id", "generated-name") for item in check_id(place, root)):
+            update["operationId"] = tool_name(place)
+        if (
+            any(check_description(place, root))
+            and isinstance(operation_id, str)
+            and ids[operation_id] == 1
+        ):
+            update["description"] = (
+                f"{' '.join(_HUMPS.findall(operation_id)).lower().capitalize()}."
+            )
+        elif not place.node.get("description") and as_string(place.node.get("summary")):
+            update["description"] = place.node["summary"]
+        if names := undeclared_variables(place, root):
+            kind = {"type": "string"} if "swagger" in root else {"schema": {"type": "string"}}
+            update["parameters"] = [
+                {"name": name, "in": "path", "required": True, **kind} for name in names
+            ]
+        if update and _has_target(place.keys):
+            yield {"target": _write_json_path(place.keys), "update": update}
+
+
+def _has_target(keys: tuple[Any, ...]) -> bool:
+    is_short = len(_write_json_path(keys)) <= _LONGEST
+    return is_short and not any(_UNTARGETED.search(str(key)) for key in keys)
+
+
+def _write_json_path(keys: Iterable[Any]) -> str:
+    """Return a normalized path (RFC 9535, section 2.7)."""
+    steps = (
+        f"[{k}]" if isinstance(k, int) else f"['{_ESCAPED.sub(_escape_character, k)}']"
+        for k in keys
+    )
+    return f"${''.join(steps)}"
+
+
+def _escape_character(match: re.Match[str]) -> str:
+    char = match.group()
+    return r"\'" if char == "'" else json.dumps(char)[1:-1]

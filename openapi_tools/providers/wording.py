@@ -1,0 +1,126 @@
+"""Words of definitions: the sentences that a model needs to choose a tool and to fill a call in.
+
+Only keywords that refuse nothing are changed here, so a schema accepts what it did before.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from openapi_tools.common.visible_text import truncate_text
+
+_END = re.compile(r"(\n\s*\n|\n(?=\s*(?:[-*+>•]|\d+[.)])\s)|(?<=[.!?])\s+(?=[^a-z\s]))")
+_ELSEWHERE = re.compile(
+    r"[\W_]*(?:(?:please )?note:?[\W_]*)?(?:"
+    r"for (?:more|further|additional|complete|full|an? (?:over|complete|full)|details|guidance|"
+    r"information|examples)\b[^`]*?\b(?:see|refer|read|visit|check)\b|"
+    r"(?:please )?(?:see|read|refer to|visit|check out)\b(?!.*`)|"
+    r"(?:to )?(?:learn|read|find out) more\b|more (?:details|information|info)\b)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""The start of a sentence that sends the reader to a page, which a model cannot open."""
+_ACCESS = re.compile(  # about who may call an operation: no argument changes that
+    r"(?=.*\b(?:oauth|(?:access )?tokens?|scopes?|permissions?|authenticated|authorized|owners?)\b)"
+    r"(?=.*\b(?:access|admin\w*|owners?|permissions?|scopes?|users?)\b)"
+    r"(?=.*\b(?:grant\w*|must|needs?|required|requires?)\b)",
+    re.IGNORECASE | re.DOTALL,
+)
+_PAGES = ("see", "more", "read", "refer", "visit", "check")
+_CALLERS = ("oauth", "token", "scope", "permission", "authenticated", "authorized", "owner")
+_MORE = (*_CALLERS, *_PAGES, "[!")  # lower-case signs of sentences that may go; fast to find
+_RESPONSE_LINES = ("\nReturns: ", "\nFails: ")
+_ALERT = re.compile(r"(?<!\s)\s*+(?:>\s*+)?\[!\w++\]\s*+")
+_TELLING = re.compile(
+    r"[`\d\"“]|\b(?:accepts?|allowed|an array|at (?:least|most)|boolean|can be|cannot|can't|comma|"
+    r"default\w*|deprecated|e\.g|either|empty|encoded|example|exclusive|false|format\w*|id|if|"
+    r"ignored|inclusive|instead|list|maximum|minimum|must|null|number|omit\w*|one of|only|optional|"
+    r"required?|requires|separated|set|specif\w+|string|supported|true|unless|use|valid|when|"
+    r"ISO|UTC)\b",
+    re.IGNORECASE,
+)
+"""Signs of a sentence about values: quoted or counted ones, bounds, conditions, defaults."""
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_WORD = re.compile(r"[^\W_]+")
+_SMALL = frozenset(
+    {"a", "an", "by", "for", "in", "is", "its", "of", "on", "that", "the", "this", "to", "with"}
+)
+_IMPLIED = {  # words that say nothing more if a property's name has another one
+    "id": {"unique", "identifier", "identifies", "id"},
+    "number": {"identifies"},
+    "ids": {"identifiers"},
+}
+UNREAD = ("examples", "example", "$comment")  # keywords that models do without
+_REPEATED = 80  # characters of a description that may be a repetition of a name
+
+
+class Wording(NamedTuple):
+    """Characters of descriptions: of those that stay whole, of properties, of tools."""
+
+    whole: int
+    member: int
+    tool: int
+
+
+WORDINGS = {"short": Wording(60, 300, 500), "tight": Wording(40, 120, 240)}
+"""The wordings of `Settings.definitions`, but for `full`, which changes nothing."""
+
+
+def brief(text: str, whole: int, most: int, *, telling: bool = True) -> str:
+    """Return a text without sentences that say nothing about a call, cut at the end of one.
+
+    After the first, sentences about values are kept if `telling`; else all but those about callers.
+    """
+    if len(text) <= whole or not (telling or len(text) > most or _has(text, _MORE)):
+        return text
+    pieces = _END.split(text)
+    kept, between = "", ""
+    for sentence, end in zip(pieces[::2], [*pieces[1::2], ""], strict=True):
+        plain = _ALERT.sub("", sentence) if "[!" in sentence else sentence
+        if plain and (not kept or _is_needed(plain, telling=telling)):
+            longer = kept + between + plain if kept else plain.lstrip("> ")
+            if len(longer) > most:
+                return f"{kept} …" if len(kept) > whole else truncate_text(longer, most)
+            kept = longer
+            between = ""
+        between = "\n" if "\n" in between + end else " "
+    return kept if len(kept) < len(text) else text
+
+
+def brief_tool(text: str, wording: Wording) -> str:
+    """Return the description of a tool in a wording; lines about responses and errors stay."""
+    lines = _response_lines(text)
+    body = text.removesuffix(lines)
+    return brief(body, wording.whole, wording.tool, telling=False) + lines
+
+
+def _response_lines(text: str) -> str:
+    end = len(text)
+    while (start := text.rfind("\n", 0, end)) >= 0 and text.startswith(_RESPONSE_LINES, start):
+        end = start
+    return text[end:]
+
+
+def _is_needed(sentence: str, *, telling: bool) -> bool:
+    if _has(sentence, _PAGES) and _ELSEWHERE.match(sentence):
+        return False
+    if telling:
+        return _TELLING.search(sentence) is not None
+    return not (_has(sentence, _CALLERS) and _ACCESS.match(sentence))
+
+
+def _has(text: str, words: tuple[str, ...]) -> bool:
+    lower = text.lower()
+    return any(word in lower for word in words)
+
+
+def repeats(text: str, name: str) -> bool:
+    """Return whether a text has no words but those of a name."""
+    if len(text) > _REPEATED or "`" in text:
+        return False
+    named = _words(name)
+    return _words(text) - _SMALL <= named.union(*(_IMPLIED.get(word, ()) for word in named))
+
+
+def _words(text: str) -> set[str]:
+    return {word.lower() for word in _WORD.findall(_HUMP.sub(" ", text))}

@@ -1,0 +1,1 @@
+"""State that processes share, and files that do not pass the model."""

@@ -1,0 +1,264 @@
+"""State that processes share in Redis, over redis-py: bytes by key, locks and limits by leases."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import logging
+import os
+import secrets
+import time
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.errors import CallError, CredentialsError, SettingsError, require_extra
+from openapi_tools.redaction import Secret, excerpt
+from openapi_tools.state.shared_state import AHEAD, BURST, SECRET, Lease, LeasedState, Permit
+
+with require_extra("redis"):
+    from cryptography.exceptions import InvalidTag
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+    from redis.asyncio import BlockingConnectionPool, Redis
+    from redis.asyncio.retry import Retry
+    from redis.backoff import ExponentialBackoff
+    from redis.exceptions import ConnectionError as LostError
+    from redis.exceptions import RedisError, ResponseError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+logger = logging.getLogger("openapi_tools")
+
+VARIABLE = "OPENAPI_TOOLS_STATE_KEY"
+_LEAST_KEY = 32
+_NONCE = 12
+_MARK = b"\x01"  # how encrypted values begin
+_CONNECTIONS = 50  # of one event loop
+_PATIENCE = 3.0  # seconds for one command, with its retries
+_QUIET = 0.1  # seconds after a failure without another try
+_RETRIES = 4  # with pauses of 0.75 s in all: as long as a restart takes
+_OPEN: set[object] = set()  # generators that close connections when their event loop ends
+_LEFT_BEHIND: list[
+    object
+] = []  # in a forked process: the parent's clients, which it must not close
+
+_ACQUIRE = """
+local clock = redis.call('TIME')
+local now = clock[1] * 1000000 + clock[2]
+local most, lease, interval = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local burst, ahead, wait = tonumber(ARGV[5]), tonumber(ARGV[6]), 0
+if most >= 0 then
+  redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+  local held = redis.call('ZSCORE', KEYS[1], ARGV[1])
+  if not held and redis.call('ZCARD', KEYS[1]) >= most then return {0, 0} end
+end
+if interval > 0 then
+  local due = math.max(tonumber(redis.call('GET', KEYS[2])) or 0, now)
+  wait = math.max(math.ceil(due - burst - now), 0)
+  if wait > ahead then return {0, wait - ahead / 2} end
+  local later = math.ceil((due + interval - now) / 1000)
+  redis.call('SET', KEYS[2], string.format('%.0f', due + interval), 'PX', later)
+end
+if most >= 0 then
+  redis.call('ZADD', KEYS[1], now + lease, ARGV[1])
+  redis.call('PEXPIRE', KEYS[1], math.ceil(lease / 1000))
+end
+return {1, wait}
+"""
+"""Acquires or renews a lease, and a permit of a rate; times are microseconds of Redis's clock."""
+
+
+class RedisState(LeasedState):
+    """A `SharedState` in a Redis server, for the processes of many machines.
+
+    Each event loop has connections of its own. They are opened when needed, opened again after a
+    restart of Redis, and closed when the loop ends.
+
+    Args:
+        url: `redis://`, `rediss://` or `unix://`, as redis-py takes it.
+        prefix: The beginning of all keys in Redis; a kind and a hash follow.
+        key: Encrypts all values with AES-256-GCM: a secret of 32 characters or more, for instance
+            from `openssl rand -base64 32`, or several separated by spaces, of which the first
+            encrypts. By default the environment variable `OPENAPI_TOOLS_STATE_KEY`. Without a key,
+            no tokens are stored.
+
+    Raises:
+        SettingsError: The address is not one of Redis, or the key is too short.
+    """
+
+    def __init__(self, url: str, *, prefix: str = "openapi-tools:", key: str | None = None) -> None:
+        super().__init__()
+        self._url, self._prefix = Secret(url), prefix
+        try:
+            options = BlockingConnectionPool.from_url(url).connection_kwargs
+        except (ValueError, TypeError):
+            form = "redis://host:6379/0"
+            raise SettingsError(f"redis: the address is not of the form {form}.") from None
+        host, port = options.get("host", "localhost"), options.get("port", 6379)
+        address = options.get("path") or f"{host}:{port}"
+        self._name = excerpt(f"redis://{address}", 100)
+        self._secrets = _read_secrets(os.environ.get(VARIABLE, "") if key is None else key)
+        self._quiet_until, self._cause, self._is_away = 0.0, "", False
+        self._process = os.getpid()
+        self._clients: dict[asyncio.AbstractEventLoop, tuple[Any, AsyncGenerator[Any]]] = {}
+
+    def __repr__(self) -> str:
+        return f"RedisState({self._name!r})"
+
+    async def get(self, key: str) -> bytes | None:
+        """Return the value of a key; None if it has none, or if its encryption key is missing."""
+        for name in self._redis_keys(key):
+            async with self._borrow_client() as client:
+                try:
+                    value: bytes | None = await client.get(name)
+                except ResponseError as error:
+                    if not str(error).startswith("WRONGTYPE"):
+                        raise
+                    return None  # something else has written a list, say, under this key
+            if value is not None:
+                return self._decrypt(name, value)
+        return None
+
+    async def put(self, key: str, value: bytes, seconds: float | None = None) -> None:
+        """Store a value; `seconds` is its lifetime."""
+        name = self._redis_keys(key)[0]
+        encrypted = self._encrypt(name, value)
+        async with self._borrow_client() as client:
+            lifetime = None if seconds is None else max(1, int(seconds * 1000))
+            await client.set(name, encrypted, px=lifetime)
+
+    async def remove(self, key: str) -> None:
+        """Remove the value of a key, if it has one."""
+        async with self._borrow_client() as client:
+            await client.delete(*self._redis_keys(key))
+
+    async def ping(self) -> None:
+        """Check that Redis responds; CallError if it does not."""
+        async with self._borrow_client() as client:
+            await client.ping()
+
+    async def acquire(self, lease: Lease) -> Permit:
+        """Take a slot and a permit of its rate, as `LeasedState.acquire`."""
+        limit = -1 if lease.concurrency is None else lease.concurrency
+        interval = 1e6 / lease.rate if lease.rate is not None else 0
+        duration = int(lease.seconds * 1e6)
+        arguments = (lease.holder, limit, duration, interval, BURST * 1e6, AHEAD * 1e6)
+        async with self._borrow_client() as client:
+            script = client.register_script(_ACQUIRE)
+            is_granted, wait = await script(keys=self._lease_keys(lease), args=arguments)
+        return Permit(bool(is_granted), wait / 1e6)
+
+    async def release(self, lease: Lease) -> None:
+        """Give a slot back."""
+        async with self._borrow_client() as client:
+            await client.zrem(self._lease_keys(lease)[0], lease.holder)
+
+    async def aclose(self) -> None:
+        """Close the running loop's connections; later calls make new ones."""
+        if entry := self._clients.get(asyncio.get_running_loop()):
+            await entry[1].aclose()
+
+    def _lease_keys(self, lease: Lease) -> tuple[str, str]:
+        # Braces put both keys on one node of a cluster, as a script needs them.
+        name = f"{{{self._redis_keys(lease.key)[0]}}}"
+        return f"{name}:leases", f"{name}:due"
+
+    def _redis_keys(self, key: str) -> list[str]:
+        # Hashed, so that the keys reveal nothing. Values are written under the first one; the
+        # others are those of earlier secrets.
+        is_secret = key.removeprefix("lock:").startswith(SECRET)
+        if is_secret and not self._secrets:
+            raise CredentialsError(
+                "the shared state stores no tokens without an encryption key: "
+                f"set {VARIABLE}, or pass RedisState(…, key=…)."
+            )
+        # A plain hash would not do: a key may be made of something easy to guess, like a password.
+        salts = self._secrets if is_secret else [b""]
+        kind, text = key.partition(":")[0], key.encode()
+        digests = (hmac.digest(salt, text, "sha256").hex()[:40] for salt in salts)
+        return [f"{self._prefix}{kind}:{digest}" for digest in digests]
+
+    def _encrypt(self, name: str, value: bytes) -> bytes:
+        if not self._secrets:
+            return value
+        nonce = secrets.token_bytes(_NONCE)
+        return _MARK + nonce + AESGCM(self._secrets[0]).encrypt(nonce, value, name.encode())
+
+    def _decrypt(self, name: str, value: bytes) -> bytes | None:
+        # None: another key has encrypted it, or somebody has changed or moved it.
+        if not self._secrets:
+            return value
+        start = len(_MARK)
+        for key in self._secrets if value.startswith(_MARK) else ():
+            try:
+                nonce, encrypted = value[start : start + _NONCE], value[start + _NONCE :]
+                return AESGCM(key).decrypt(nonce, encrypted, name.encode())
+            except (InvalidTag, ValueError):
+                continue
+        return None
+
+    @asynccontextmanager
+    async def _borrow_client(self) -> AsyncGenerator[Any]:
+        try:
+            # Callers that queue behind a failed one fail with it, instead of each in its own time.
+            if time.monotonic() < self._quiet_until:
+                raise LostError(self._cause)
+            async with asyncio.timeout(_PATIENCE):
+                yield await self._client_of_loop()
+        except (RedisError, OSError) as error:
+            self._note_failure(error)
+            # Without the address: a model may read this, and anyone who asks for `/readyz`.
+            reason = "the shared state is unreachable; nothing was sent."
+            raise CallError("connection", reason, retryable=True) from None
+        if self._is_away:
+            self._is_away = False
+            logger.warning("the shared state at %s is reachable again", self._name)
+
+    def _note_failure(self, error: Exception) -> None:
+        # The cause is logged once until the next success.
+        self._cause = " ".join(str(error).split()) or f"no response in {_PATIENCE:g} s"
+        self._quiet_until = time.monotonic() + _QUIET
+        if not self._is_away:
+            self._is_away = True
+            cause = excerpt(self._cause, 200)
+            logger.warning("the shared state at %s is unreachable: %s", self._name, cause)
+
+    async def _client_of_loop(self) -> Any:
+        if self._process != os.getpid():  # after a fork, the sockets are the parent's
+            _LEFT_BEHIND.append(self._clients)
+            self._clients, self._process = {}, os.getpid()
+        loop = asyncio.get_running_loop()
+        if loop not in self._clients:
+            # A generator, as an event loop that ends closes its asynchronous generators.
+            opening = self._open_client(loop)
+            _OPEN.add(opening)
+            self._clients[loop] = await anext(opening), opening
+        return self._clients[loop][0]
+
+    async def _open_client(self, loop: asyncio.AbstractEventLoop) -> AsyncGenerator[Any]:
+        backoff: Any = ExponentialBackoff(cap=0.4, base=0.05)
+        pool = BlockingConnectionPool.from_url(
+            self._url.reveal(),
+            timeout=_PATIENCE,
+            retry=Retry(backoff, _RETRIES, (LostError,)),
+            # With redis-py's own timeout a cancelled call may go on: it uses `asyncio.wait_for`,
+            # which swallows a cancellation in Python 3.11.
+            socket_timeout=None,
+            max_connections=_CONNECTIONS,
+        )
+        client = Redis.from_pool(pool)
+        try:
+            yield client
+        finally:
+            _, opening = self._clients.pop(loop, (None, None))
+            _OPEN.discard(opening)
+            await client.aclose()
+
+
+def _read_secrets(text: str) -> list[bytes]:
+    keys = text.split()
+    if any(len(key) < _LEAST_KEY for key in keys):
+        reason = f"the key of the shared state is shorter than {_LEAST_KEY} characters"
+        raise SettingsError(f"{reason}; make one: openssl rand -base64 32")
+    return [hashlib.sha256(key.encode()).digest() for key in keys]

@@ -1,0 +1,1 @@
+"""Toolsets: tools by name, their pages, packages on disk, and mounting into coordinators."""

@@ -1,0 +1,154 @@
+"""Words of definitions: which sentences a model reads, and that schemas stay what they were."""
+
+import json
+
+import pytest
+from documents import document
+from profile_rules import schema_of
+from profile_values import array, object_of, text, written
+
+from openapi_tools import Settings, load_tools
+from openapi_tools.providers.definitions import PROFILES, DefinitionLimits, define_tool
+from openapi_tools.providers.wording import WORDINGS, brief, brief_tool, repeats
+
+MEMBERS = {
+    "short": ("The name is not case sensitive.", "The name is not case sensitive."),
+    "told nothing": (
+        "The account owner of the repository, a name of letters. The name is not case sensitive.",
+        "The account owner of the repository, a name of letters.",
+    ),
+    "values": (
+        "The time since when results count in the answer. Format: `YYYY-MM-DD`. Some more words.",
+        "The time since when results count in the answer. Format: `YYYY-MM-DD`.",
+    ),
+    "another page": (
+        'Number of results on a page, 100 at most. For more information, see "Pagination."',
+        "Number of results on a page, 100 at most.",
+    ),
+    "a condition": (
+        "What the branch is compared with in the end. Required if `head` is given. A word.",
+        "What the branch is compared with in the end. Required if `head` is given.",
+    ),
+    "a list": (
+        "How the commit is merged in the end. It is:\n\n- `merge`: as one\n- `squash`: not",
+        "How the commit is merged in the end.\n- `merge`: as one\n- `squash`: not",
+    ),
+    "a note": (
+        "> [!NOTE]\n> The endpoint is in beta.\n\nA collection of reviewers with `id` each.",
+        "The endpoint is in beta.\nA collection of reviewers with `id` each.",
+    ),
+    "abbreviations": (
+        "The name of a user, e.g. octocat, i.e. a login of letters and of digits only.",
+        "The name of a user, e.g. octocat, i.e. a login of letters and of digits only.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("said", "kept"), MEMBERS.values(), ids=MEMBERS)
+def test_a_member_keeps_its_first_sentence_and_those_about_values(said, kept):
+    assert brief(said, 60, 300) == kept
+
+
+def test_a_tool_keeps_all_but_who_may_call_it_and_where_to_read_on():
+    said = (
+        "List alerts\nLists alerts, newest first. They are made daily.\n\n"
+        "OAuth tokens need the `repo` scope to use this endpoint. See the docs about alerts."
+    )
+
+    assert brief(said, 60, 600, telling=False) == (
+        "List alerts\nLists alerts, newest first. They are made daily."
+    )
+
+
+def test_lines_about_answers_and_errors_stay():
+    lines = "\nReturns: Pet (id)\nFails: 403 The token needs a scope"
+
+    found = brief_tool(f"Get a pet. {'It is one. ' * 100}{lines}", WORDINGS["tight"])
+
+    assert found.endswith(f"…{lines}")
+    assert len(found) < 330
+
+
+@pytest.mark.parametrize("most", [10, 40, 100])
+def test_a_text_is_cut_at_the_end_of_a_sentence_or_of_a_word(most):
+    said = "Words of the first sentence. Use `b` then. " + "Use `c` or `d` with it. " * 20
+
+    cut = brief(said, 0, most)
+
+    assert len(cut) <= most + 2
+    assert cut.endswith("…")
+
+
+@pytest.mark.parametrize(
+    ("said", "name", "expected"),
+    [
+        ("The name of the secret.", "secret_name", True),
+        ("The unique identifier of the comment.", "comment_id", True),
+        ("The number that identifies the issue.", "issueNumber", True),
+        ("The id of the owner's team.", "id", False),
+        ("The `org`.", "org", False),
+        ("The ID of the user in 2 parts.", "user_id", False),
+    ],
+)
+def test_a_text_repeats_a_name_where_it_has_no_other_words(said, name, expected):
+    assert repeats(said, name) is expected
+
+
+NOISY = {
+    "title": "Pets To List",
+    "type": "object",
+    "properties": {
+        "limit": {"type": "integer", "title": "Limit", "default": 10, "maximum": 100},
+        "kind": text(enum=["cat", "dog"], title="Which one", examples=["cat"]),
+        "title": text(description="The title.", pattern="^a"),
+        "tags": array(text(title="Tag of a pet", description="Each with `#`."), maxItems=9),
+        "examples": object_of({"example": {"$ref": "#/$defs/Id"}}),
+    },
+    "required": ["limit"],
+    "additionalProperties": False,
+    "$defs": {"Id": text(title="Id", minLength=2)},
+}
+
+
+def test_constraints_defaults_and_members_with_names_of_keywords_stay():
+    shown = schema_of("openai", define_tool(written(NOISY), "openai", loosely=True).value)
+
+    assert shown == {
+        "title": "Pets To List",
+        "type": "object",
+        "properties": {
+            "limit": {"type": "integer", "default": 10, "maximum": 100},
+            "kind": {"type": "string", "enum": ["cat", "dog"], "title": "Which one"},
+            "title": {"type": "string", "pattern": "^a"},
+            "tags": {
+                "type": "array",
+                "items": {"type": "string", "description": "Each with `#`."},
+                "maxItems": 9,
+            },
+            "examples": {"type": "object", "properties": {"example": {"$ref": "#/$defs/Id"}}},
+        },
+        "required": ["limit"],
+        "$defs": {"Id": {"type": "string", "minLength": 2}},
+    }
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_full_words_are_all_of_them(profile):
+    tool = written(NOISY)
+
+    full = define_tool(tool, profile, loosely=True, limits=DefinitionLimits("full", 0))
+
+    assert full.value == define_tool(tool, profile).value
+
+
+def test_settings_choose_the_wording():
+    said = "List pets of the shop, each with its name. " + "They come with `id`. " * 30
+    paths = {"/x": {"get": {"operationId": "x", "description": said}}}
+    sizes = [
+        len(json.dumps(load_tools(document(paths), settings=Settings(definitions=words))
+                       .definitions("mcp")))
+        for words in ("full", "short", "tight")
+    ]  # fmt: skip
+
+    assert sizes == sorted(sizes, reverse=True)
+    assert len(set(sizes)) == 3
