@@ -1,7 +1,7 @@
 """JSONPath queries on plain data, with a bound on their work.
 
-python-jsonpath parses and selects in its strict mode. Each node that a query visits is counted, and
-patterns are matched in linear time: an overlay may come from a server.
+python-jsonpath parses and selects in its strict mode. Each node that a query visits is counted, in
+filters too, and patterns are matched in linear time: an overlay may come from a server.
 
 Spec: RFC 9535; RFC 9485, I-Regexp.
 """
@@ -14,7 +14,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 import jsonpath
 import jsonschema_rs
 from jsonpath.exceptions import JSONPathRecursionError
+from jsonpath.filter import FilterQuery, walk
 from jsonpath.function_extensions import ExpressionType, FilterFunction
+from jsonpath.selectors import Filter
+
+from openapi_tools.common.json_values import dump_json_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,6 +31,7 @@ MAX_LENGTH = 4_096  # characters of a query, and of a pattern
 
 _STEPS_OF_CHARACTER = 5
 _STEPS_OF_PATTERN = 10_000
+_BYTES_OF_STEP = 16  # of a compared value, as JSON
 _TIERS = ((4_000, 0.5), (256_000, 8.0), (1_000_000, 30.0))
 """Bytes of a compiled pattern, and the steps that it takes for each character at worst."""
 _DOT = re.compile(r"\\.|\[(?:\\.|[^\]\\])*+(?:\]|\\?\Z)|\.", re.DOTALL)
@@ -44,7 +49,7 @@ class Queries:
     def __init__(self) -> None:
         self.bad_patterns: set[str] = set()
         self._steps_left = MAX_STEPS
-        self._environment = _Environment(strict=True)
+        self._environment = _Environment(self)
         self._match_class = _counting_match_class(self)
         for name, form in (("match", "^(?:{})$"), ("search", "{}")):
             self._environment.function_extensions[name] = _PatternFunction(form, self)
@@ -64,24 +69,52 @@ class Queries:
             raise QueryError(f"is longer than {MAX_LENGTH:,} characters; split it.")
         self.count_steps(_STEPS_OF_CHARACTER * len(query))
         try:  # strict mode makes no compound paths
-            return cast("jsonpath.JSONPath", self._environment.compile(query))
+            compiled = cast("jsonpath.JSONPath", self._environment.compile(query))
+            self._count_filters(compiled)
         except (ArithmeticError, ValueError, RecursionError):
             raise QueryError(f"{_INVALID}: too deep, or a number too large.") from None
         except jsonpath.JSONPathError as error:
             raise QueryError(f"{_INVALID}: {str(error).partition(chr(10))[0]}.") from None
+        return compiled
+
+    def _count_filters(self, query: jsonpath.JSONPath) -> None:
+        # A filter runs its queries for each value it tests: `$..[?count(@..*) > 0]` is quadratic.
+        selectors = (selector for segment in query.segments for selector in segment.selectors)
+        filters = [selector for selector in selectors if isinstance(selector, Filter)]
+        for expression in (node for each in filters for node in walk(each.expression)):
+            if isinstance(expression, FilterQuery):
+                expression.path = _CountingPath(expression.path, self)
 
     def find_locations(self, query: jsonpath.JSONPath, root: Any) -> list[Location]:
         """Return the locations that a query selects, each once; QueryError for too much work."""
+        try:
+            return list(dict.fromkeys(node.parts for node in self.find_nodes(query, root)))
+        except (RecursionError, JSONPathRecursionError):
+            raise QueryError("goes too deep; name a narrower target.") from None
+
+    def find_nodes(self, query: jsonpath.JSONPath, root: Any) -> Iterable[jsonpath.JSONPathMatch]:
+        """Return the nodes that a query selects, counted as they are visited."""
+        self.count_steps(1)
         start = self._match_class(
             filter_context={}, obj=root, parent=None, path="$", parts=(), root=root
         )
         nodes: Iterable[jsonpath.JSONPathMatch] = [start]
-        try:
-            for segment in query.segments:  # `finditer` would not use a class of ours
-                nodes = segment.resolve(nodes)
-            return list(dict.fromkeys(node.parts for node in nodes))
-        except (RecursionError, JSONPathRecursionError):
-            raise QueryError("goes too deep; name a narrower target.") from None
+        for segment in query.segments:  # `finditer` would not use a class of ours
+            nodes = segment.resolve(nodes)
+        return nodes
+
+
+class _CountingPath(jsonpath.JSONPath):
+    """A query inside a filter, whose nodes are counted."""
+
+    __slots__ = ("_queries",)
+
+    def __init__(self, path: jsonpath.JSONPath, queries: Queries) -> None:
+        super().__init__(env=path.env, segments=path.segments)
+        self._queries = queries
+
+    def finditer(self, data: Any, **_: object) -> Iterable[jsonpath.JSONPathMatch]:
+        return self._queries.find_nodes(self, data)
 
 
 class _Environment(jsonpath.JSONPathEnvironment):
@@ -89,10 +122,18 @@ class _Environment(jsonpath.JSONPathEnvironment):
 
     max_recursion_depth = 1_000  # documents have fewer levels
 
+    def __init__(self, queries: Queries) -> None:
+        # The cache copies the whole filter for each value it tests, which no step counts.
+        super().__init__(strict=True, filter_caching=False)
+        self._queries = queries
+
     def getitem(self, obj: Any, key: Any) -> Any:
         return () if isinstance(obj, str) else obj[key]  # no slices of strings
 
     def compare(self, left: object, operator: str, right: object) -> bool:
+        self._queries.count_steps(1)
+        if isinstance(left, dict | list) and type(left) is type(right):
+            self._queries.count_steps(len(dump_json_bytes(left)) // _BYTES_OF_STEP)
         has_boolean = isinstance(left, bool) or isinstance(right, bool)
         if has_boolean and operator in ("<", ">"):  # booleans have no order, but are `int`
             return False

@@ -548,10 +548,18 @@ def each(*targets, times=1, **change):
 
 
 SLOW = "$.x-a[?search(@, '(a+)+$|(a|a)*b')]"
+EQUAL = "$.x-a[?" + " && ".join(["@.l == @.r"] * 200) + "]"
 HOSTILE = {
     "mixed kinds": (WIDE, each("$..*", update={"n": 1}), "select one kind only"),
     "many descents": (WIDE, each("$..['{n}', 'z']", times=9_000, **LESS), "steps"),
+    "descents in filters": (WIDE, each("$..[?@..[?@..*]]", **LESS), "steps"),
     "not singular": (WIDE, each("$..[?$..* == $.x]", **LESS), "is not a JSONPath"),
+    "root in filters": (WIDE, each("$..[?count($..*) > 1]", **LESS), "steps"),
+    "unions in filters": ({"x-a": chain(99)}, each("$[?@" + "[*,*]" * 60 + ".z]", **LESS), "steps"),
+    "comparisons": (
+        *({"x-a": [{"l": [*range(9_000)], "r": [*range(9_000)]}] * 9}, each(EQUAL, **LESS)),
+        "steps",
+    ),
     "unions": (WIDE, each("$" + "[*,*]" * 60 + "[*]", **LESS), "steps"),
     "doubling": ({"x-a": {}}, doubled(60), "the overlays add more than 10,000 values"),
     "deep update": (
