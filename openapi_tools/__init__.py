@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from openapi_tools.auth.oauth2 import OAuth2
     from openapi_tools.auth.schemes import ClientCertificate
     from openapi_tools.code.limits import CodeLimits
+    from openapi_tools.common.options import Select
     from openapi_tools.errors import (
         CallError,
         CredentialsError,
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     from openapi_tools.loading.load import aload_tools, load_tools
     from openapi_tools.model import Skipped
     from openapi_tools.observability.events import Event
-    from openapi_tools.options import Select
     from openapi_tools.requests import Preview
     from openapi_tools.result import Context, ImageContent, TextContent, ToolCall, ToolResult
     from openapi_tools.settings import Settings
@@ -67,7 +67,7 @@ _HOMES = {
     "loading.load": ("aload_tools", "load_tools"),
     "model": ("Skipped",),
     "observability.events": ("Event",),
-    "options": ("Select",),
+    "common.options": ("Select",),
     "requests": ("Preview",),
     "result": ("Context", "ImageContent", "TextContent", "ToolCall", "ToolResult"),
     "settings": ("Settings",),

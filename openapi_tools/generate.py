@@ -28,6 +28,7 @@ from openapi_tools.codegen.package_plan import api_name, is_api_name
 from openapi_tools.codegen.render import render_files
 from openapi_tools.codegen.secret_warnings import secret_warnings
 from openapi_tools.codegen.writer import plan_files, write_files
+from openapi_tools.common.options import Select, check_credentials
 from openapi_tools.common.setting_fields import setting_names
 from openapi_tools.common.visible_text import StableNames
 from openapi_tools.errors import (
@@ -41,7 +42,6 @@ from openapi_tools.loading import load
 from openapi_tools.loading.document_reader import EMPTY_OPTIONS, DocumentReader, LoadOptions
 from openapi_tools.loading.source import paused_gc
 from openapi_tools.loading.tool_operations import find_operations
-from openapi_tools.options import Select, check_credentials
 from openapi_tools.tools.session import make_settings
 
 if TYPE_CHECKING:
@@ -50,9 +50,9 @@ if TYPE_CHECKING:
 
     from openapi_tools.codegen.output_state import Manifest
     from openapi_tools.codegen.package_data import PackageData
+    from openapi_tools.configuration.config_file import ConfigFile
     from openapi_tools.model import Skipped
     from openapi_tools.settings import Settings
-    from openapi_tools.shaping.configuration import ConfigFile
     from openapi_tools.toolsets.toolset import Toolset
 
 _HELD = {*setting_names("tools", "document"), "base_url"}

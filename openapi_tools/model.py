@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping  # noqa: TC003 -- pydantic reads the annotations of a lock
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -160,6 +160,16 @@ class AnswerShape(_Value):
     fields: str | None = None  # a JMESPath expression that chooses parts of the response
     max_items: int | None = None  # of each list; 0 for all
     max_chars: int | None = None  # of the output as text; at least 100
+
+
+def merge_answer_shapes(
+    answer: AnswerShape | None, other: AnswerShape | None
+) -> AnswerShape | None:
+    """Return both shapes of answers as one; the first overrides the other."""
+    if answer is None or other is None:
+        return answer or other
+    unset = [item.name for item in fields(answer) if getattr(answer, item.name) is None]
+    return replace(answer, **{name: getattr(other, name) for name in unset})
 
 
 @dataclass(frozen=True, slots=True, repr=False)

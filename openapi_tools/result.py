@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 from openapi_tools.common.json_values import dump_json
+from openapi_tools.common.options import context_value
 from openapi_tools.common.setting_fields import SettingFields
 from openapi_tools.errors import InputError
-from openapi_tools.options import context_value
 
 if TYPE_CHECKING:
     from openapi_tools.errors import ErrorType

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from openapi_tools.common.options import Select
     from openapi_tools.model import (
         AnswerShape,
         Encoding,
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
         ServerVariable,
         Skipped,
     )
-    from openapi_tools.options import Select
     from openapi_tools.settings import Settings, SettingsMembers
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.toolsets.packages import (
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from openapi_tools.toolsets.toolset import Toolset
 
 _HOMES = {
-    "options": ("Select",),
+    "common.options": ("Select",),
     "settings": ("Settings", "SettingsMembers"),
     "toolsets.packages": ("list_package", "load_package", "mount_package", "tool_class"),
     "tools.tool": ("OperationTool",),

@@ -18,9 +18,9 @@ from typing import (
 from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator
 
 from openapi_tools.common.http_rules import WEB_URL, is_media_type, is_wildcard
+from openapi_tools.common.options import describe_unknown_setting
 from openapi_tools.common.setting_fields import LEAST_BUDGET, SettingFields, setting_names
 from openapi_tools.errors import SettingsError
-from openapi_tools.options import describe_unknown_setting
 from openapi_tools.state.file_protocols import FileStore
 
 if TYPE_CHECKING:

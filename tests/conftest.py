@@ -33,7 +33,7 @@ pytest_plugins = ["openapi_tools.pytest_plugin"]
 LEFT_OUT = pytest.StashKey[int]()
 LONGEST = (
     *("fuzz/test_fuzz.py", "tests/test_packaging.py", "contracts/test_extras.py"),
-    *("shaping/test_budget_corpus.py", "tests/test_docs.py", "tests/test_first_hour.py"),
+    *("providers/test_budget_corpus.py", "tests/test_docs.py", "tests/test_first_hour.py"),
 )
 """The files that begin first, so that no process is left with one of them at the end."""
 

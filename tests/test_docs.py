@@ -31,9 +31,9 @@ from shells import write_program
 import openapi_tools
 from openapi_tools import OperationTool, Settings, ToolResult, Toolset, testing
 from openapi_tools.cli import commands, create_command
+from openapi_tools.configuration.config_tables import TABLES, Configuration, ToolTable
 from openapi_tools.errors import ERROR_TYPES
 from openapi_tools.serving.serving_tables import AuthTable, LimitsTable, RoleTable, ServeTable
-from openapi_tools.shaping.config_tables import TABLES, Configuration, ToolTable
 
 REFERENCE = DOCS / "python.md"
 SHAPING = DOCS / "shaping.md"

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ValidationError
 
 from openapi_tools import FileStore, Settings, SettingsError, SharedState, load_tools
 from openapi_tools.cli import completion
+from openapi_tools.common.options import describe_unknown_setting, resolve_paths
 from openapi_tools.common.setting import Setting
 from openapi_tools.common.setting_fields import (
     REMOVED_SETTINGS,
@@ -24,10 +25,9 @@ from openapi_tools.common.setting_fields import (
     setting_names,
     setting_type,
 )
-from openapi_tools.options import describe_unknown_setting, resolve_paths
+from openapi_tools.configuration import config_tables
 from openapi_tools.serving.serving_tables import configuration_schema
 from openapi_tools.settings import SettingsMembers
-from openapi_tools.shaping import config_tables
 
 WIDER = {tuple: Sequence, dict: Mapping, Path: str | os.PathLike[str]}
 """What a setting takes in place of what it holds."""

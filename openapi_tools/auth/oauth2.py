@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
+from openapi_tools.common.options import VARIABLE, expand_variables, similar_names
 from openapi_tools.errors import CredentialsError, NotPicklableError, strip_traceback
-from openapi_tools.options import VARIABLE, expand_variables, similar_names
 from openapi_tools.redaction import MASK, Secret
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from openapi_tools.auth.oauth2 import OAuth2, reveal_secret
+from openapi_tools.common.options import expand_variables
 from openapi_tools.common.visible_text import strip_hidden
 from openapi_tools.errors import CredentialsError
-from openapi_tools.options import expand_variables
 from openapi_tools.redaction import MASK, Redactor
 from openapi_tools.requests import RequestAuth
 

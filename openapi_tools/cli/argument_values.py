@@ -11,8 +11,8 @@ import click
 
 from openapi_tools.cli.tool_loading import read_stdin
 from openapi_tools.common.json_values import follow_references
+from openapi_tools.common.options import close_names
 from openapi_tools.errors import list_names
-from openapi_tools.options import close_names
 from openapi_tools.validation.checker import Checker
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from openapi_tools.changes.document_diff import differences_of
 from openapi_tools.cli.mock_tools import load_for_calls
 from openapi_tools.cli.page_file import write_page
 from openapi_tools.cli.tool_loading import build_selection, select_tools, selection_options
-from openapi_tools.options import Select
+from openapi_tools.common.options import Select
 
 if TYPE_CHECKING:
     from pathlib import Path

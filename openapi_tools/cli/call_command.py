@@ -134,7 +134,7 @@ async def _get_result(
         context = Context(fields=options["fields"], wait=options["wait"], credentials=credentials)
         return await tool.execute(arguments, context=context), True
     if options["fields"]:
-        from openapi_tools.shaping.json_queries import (  # jmespath
+        from openapi_tools.responses.json_queries import (  # jmespath
             apply_expression,
             parse_expression,
         )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from openapi_tools.cli.command_options import option_values
-from openapi_tools.options import close_names
+from openapi_tools.common.options import close_names
 from openapi_tools.redaction import Secret
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from openapi_tools.cli.client_files import read_client_file
 from openapi_tools.cli.command_options import config_option
 from openapi_tools.cli.output import PROGRAM, clean, print_note, print_text
 from openapi_tools.cli.tool_loading import load_spec
+from openapi_tools.configuration.config_file import has_apis, list_variables
 from openapi_tools.serving.serving_tables import read_serving
-from openapi_tools.shaping.configuration import has_apis, list_variables
 
 _CLIENTS: dict[str, dict[str, str]] = tomllib.loads(
     Path(__file__).with_name("clients.toml").read_text(encoding="utf-8")

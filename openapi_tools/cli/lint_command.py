@@ -17,8 +17,9 @@ from openapi_tools.cli.tool_loading import (
     resolve_source,
 )
 from openapi_tools.common.json_values import select_attributes
-from openapi_tools.conformance import lint_fixes, lint_rules
 from openapi_tools.conformance.findings import Finding, shorten_line
+from openapi_tools.conformance.lint_fixes import make_overlay
+from openapi_tools.conformance.lint_rules import find_tool_problems, score_document
 from openapi_tools.errors import DocumentError, MissingExtraError, format_count
 from openapi_tools.loading.document_reader import DocumentReader, LoadOptions
 from openapi_tools.loading.load import read_options
@@ -48,10 +49,10 @@ def lint_document(
     toolset = load_source(source)
     with show_progress("Checking the document"):
         errors = [*_find_duplicate_keys(source), *_find_document_errors(toolset)]
-        hints = lint_rules.find_tool_problems(toolset)
+        hints = find_tool_problems(toolset)
     skipped = [Finding(item.pointer, item.reason, rule="skipped") for item in toolset.skipped]
     findings = [*errors, *skipped, *hints]
-    score = lint_rules.score_document(findings, toolset.counts["operations"])
+    score = score_document(findings, toolset.counts["operations"])
     warnings = [text for text in toolset.warnings if not text.endswith(_REPEATED)]
     data = {
         "findings": [select_attributes(item, _ATTRIBUTES) for item in errors],
@@ -121,7 +122,7 @@ def _write_fixes(toolset: Toolset, source: Any, path: Path, *, force: bool) -> N
     def reload(overlay: dict[str, Any]) -> Toolset:
         return load_source(source, overlays=[overlay])
 
-    overlay, still_skipped = lint_fixes.make_overlay(toolset, reload)
+    overlay, still_skipped = make_overlay(toolset, reload)
     count = len(overlay["actions"])
     if count:
         text = yaml.safe_dump(overlay, sort_keys=False, allow_unicode=True, width=100)

@@ -16,8 +16,8 @@ from openapi_tools.cli.tool_loading import (
     parse_source,
     resolve_source,
 )
+from openapi_tools.configuration.config_file import read_configuration
 from openapi_tools.errors import format_count
-from openapi_tools.shaping.configuration import read_configuration
 
 if TYPE_CHECKING:
     from openapi_tools.toolsets.toolset import Toolset

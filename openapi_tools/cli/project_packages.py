@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from openapi_tools.cli.tool_loading import build_selection, parse_source
+from openapi_tools.common.options import resolve_paths
 from openapi_tools.errors import SettingsError
-from openapi_tools.options import resolve_paths
 from openapi_tools.tools.session import make_settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from openapi_tools.options import Select
+    from openapi_tools.common.options import Select
 
     Job = tuple[str, dict[str, Any]]  # the table in pyproject.toml, arguments of generate_package
 

@@ -9,7 +9,7 @@ import click
 from openapi_tools.cli.output import clean, format_json, print_note, print_text
 from openapi_tools.cli.tool_loading import find_tool, load_spec, select_tools
 from openapi_tools.common.json_values import select_attributes
-from openapi_tools.options import why_skipped
+from openapi_tools.common.options import why_skipped
 from openapi_tools.search.index import terms
 from openapi_tools.search.stubs import write_stub, write_stubs
 

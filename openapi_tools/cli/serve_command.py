@@ -13,8 +13,8 @@ from openapi_tools.cli.command_options import config_option
 from openapi_tools.cli.option_names import use_option_names
 from openapi_tools.cli.output import print_note
 from openapi_tools.cli.tool_loading import build_selection, load_spec, selection_options
+from openapi_tools.configuration.config_file import has_apis
 from openapi_tools.errors import missing_extra_error
-from openapi_tools.shaping.configuration import has_apis
 from openapi_tools.tools.guardrails import require_approval
 
 if TYPE_CHECKING:

@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from openapi_tools.cli.output import print_note
+from openapi_tools.common.options import close_names, expand_variables
+from openapi_tools.configuration.config_file import has_apis
 from openapi_tools.errors import CallError, OpenAPIToolsError, SettingsError
 from openapi_tools.loading.load import load_tools
-from openapi_tools.options import close_names, expand_variables
 from openapi_tools.serving.serving_tables import RoleTable, read_serving, user_credential
-from openapi_tools.shaping.configuration import has_apis
 from openapi_tools.toolsets.toolset import Toolset
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from openapi_tools.configuration.config_file import ConfigFile
     from openapi_tools.serving.serving_tables import AuthTable, Serving
     from openapi_tools.settings import Settings
-    from openapi_tools.shaping.configuration import ConfigFile
     from openapi_tools.tools.tool import OperationTool
 
 _LISTED = 20  # APIs in a message

@@ -15,10 +15,10 @@ from openapi_tools.cli.command_options import config_option, option_values, read
 from openapi_tools.cli.credential_options import read_credential_options
 from openapi_tools.cli.option_names import use_option_names
 from openapi_tools.cli.output import print_note, show_progress, tool_summary
+from openapi_tools.common.options import Select
 from openapi_tools.errors import CallError, SourceError, format_count
 from openapi_tools.loading.load import load_tools
 from openapi_tools.loading.source import check_host
-from openapi_tools.options import Select
 from openapi_tools.requests import server_url
 from openapi_tools.tools.session import make_settings
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from openapi_tools.cli.server_view import ServerView
-    from openapi_tools.shaping.configuration import ConfigFile
+    from openapi_tools.configuration.config_file import ConfigFile
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.toolsets.toolset import Toolset
 

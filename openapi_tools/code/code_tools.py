@@ -14,8 +14,8 @@ from pydantic_core import from_json
 
 from openapi_tools.code.limits import CodeLimits
 from openapi_tools.code.program import ProgramFunctions, ProgramRun
+from openapi_tools.common.options import context_value, type_name
 from openapi_tools.errors import SettingsError
-from openapi_tools.options import context_value, type_name
 from openapi_tools.responses.truncation import shorten_value
 from openapi_tools.result import ToolResult
 from openapi_tools.search.meta_tools import MetaTool, closed_object

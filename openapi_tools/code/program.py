@@ -12,9 +12,14 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools.code import sandbox
 from openapi_tools.code.sandbox import Outcome, rewrite_program
 from openapi_tools.common.json_values import dump_json_bytes
+from openapi_tools.common.options import (
+    close_names,
+    context_value,
+    replace_context_values,
+    similar_names,
+)
 from openapi_tools.errors import ErrorType, PendingApproval, format_count
 from openapi_tools.observability import report_unknown
-from openapi_tools.options import close_names, context_value, replace_context_values, similar_names
 from openapi_tools.search.producers import iter_parts
 from openapi_tools.search.stubs import python_name
 

@@ -24,7 +24,7 @@ from openapi_tools.toolsets.adapters import warn_about_tokens
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from openapi_tools.options import Select
+    from openapi_tools.common.options import Select
     from openapi_tools.result import Changes, ToolResult
     from openapi_tools.tools.tool import OperationTool
 

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from openapi_tools.common.options import context_value, replace_context_values
 from openapi_tools.contracts import mcp_messages
 from openapi_tools.contracts.mcp_elicitation import (
     ElicitationChannel,
@@ -25,7 +26,6 @@ from openapi_tools.contracts.mcp_messages import (
 )
 from openapi_tools.contracts.mcp_sessions import share_sessions
 from openapi_tools.errors import OpenAPIToolsError, SettingsError, require_extra
-from openapi_tools.options import context_value, replace_context_values
 from openapi_tools.result import ToolCall, ToolResult, context_for
 from openapi_tools.search.stubs import python_name
 from openapi_tools.state.file_store import find_file, find_store

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field, TypeAdapter
 
 from openapi_tools.common.json_values import dump_json_bytes
+from openapi_tools.common.options import context_value, replace_context_values
 from openapi_tools.common.page_names import fold_name
 from openapi_tools.contracts.mcp_messages import (
     JOB,
@@ -25,7 +26,6 @@ from openapi_tools.contracts.mcp_messages import (
     replace_surrogates,
 )
 from openapi_tools.errors import OpenAPIToolsError, require_extra
-from openapi_tools.options import context_value, replace_context_values
 from openapi_tools.result import context_for
 from openapi_tools.state.shared_state import MemoryState, read_record, state_key
 from openapi_tools.tools.call import Call, CallOptions

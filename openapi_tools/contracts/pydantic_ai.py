@@ -10,8 +10,8 @@ from __future__ import annotations
 from base64 import b64decode
 from typing import TYPE_CHECKING, Any, cast
 
+from openapi_tools.common.options import Select, context_value
 from openapi_tools.errors import InputError, OpenAPIToolsError, require_extra
-from openapi_tools.options import Select, context_value
 from openapi_tools.providers.definitions import write_brief_definition
 from openapi_tools.result import context_for
 from openapi_tools.tools.guardrails import asks_about, rule_of, with_approval

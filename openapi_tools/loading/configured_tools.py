@@ -6,16 +6,16 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
+from openapi_tools.common.options import expand_variables, find_unknown_selections, find_variables
+from openapi_tools.configuration.tool_shape import ToolShape, find_shape_faults
 from openapi_tools.errors import InputError, SettingsError
 from openapi_tools.loading.loaded_tool import LoadedTool
-from openapi_tools.options import expand_variables, find_unknown_selections, find_variables
-from openapi_tools.shaping.tool_shape import ToolShape, find_shape_faults
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from openapi_tools.configuration.config_file import ConfigFile
     from openapi_tools.model import Skipped
-    from openapi_tools.shaping.configuration import ConfigFile
     from openapi_tools.tools.tool import OperationTool
 
 

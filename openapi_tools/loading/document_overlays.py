@@ -1,6 +1,6 @@
 """The overlays of one load, from any source, and their application to the document.
 
-Spec: OpenAPI Overlay 1.1.0; `openapi_tools.shaping.overlays` reads and applies them.
+Spec: OpenAPI Overlay 1.1.0; `openapi_tools.loading.overlays` reads and applies them.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 from openapi_tools.common.http_rules import WEB_URL
 from openapi_tools.common.json_values import dump_json_bytes
+from openapi_tools.common.options import type_name
 from openapi_tools.errors import InvalidDocument, InvalidOverlay, SettingsError
 from openapi_tools.loading.plain_data import MAX_DEPTH, as_plain_data
 from openapi_tools.loading.source import Parsed, parse_document
-from openapi_tools.options import type_name
 
 if TYPE_CHECKING:
+    from openapi_tools.loading.overlays import Overlay
     from openapi_tools.loading.source import Source
-    from openapi_tools.shaping.overlays import Overlay
 
 
 class Overlays:
@@ -42,8 +42,7 @@ class Overlays:
         """Check them all, or raise InvalidOverlay for the first mistake."""
         if self._overlays is None:
             # Start-up time: few loads have overlays.
-            from openapi_tools import json_paths
-            from openapi_tools.shaping import overlays
+            from openapi_tools.loading import json_paths, overlays
 
             self._apply, self._queries = overlays.apply_overlays, json_paths.Queries()
             parsed = [(source.name, _parse_overlay(source)) for source in self._sources]

@@ -26,10 +26,10 @@ from openapi_tools.loading.source import address_of, parse_document, read_file, 
 if TYPE_CHECKING:
     import asyncio
 
+    from openapi_tools.common.options import Client
     from openapi_tools.loading.fetch_record import FetchRecord
     from openapi_tools.loading.fetching import Fetcher
     from openapi_tools.loading.source import Source
-    from openapi_tools.options import Client
     from openapi_tools.settings import Settings
 
 

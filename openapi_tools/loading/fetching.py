@@ -22,10 +22,10 @@ from openapi_tools.auth import Credentials, OriginPolicy, declares_scheme
 from openapi_tools.auth.authorization_server import Channel
 from openapi_tools.auth.schemes import TokenContext
 from openapi_tools.common.http_rules import InvalidUrlError, read_url
+from openapi_tools.common.options import check_credentials, type_name
 from openapi_tools.errors import CallError, ErrorType, SettingsError, SourceError
 from openapi_tools.loading.source import Source, too_large
 from openapi_tools.model import Operation
-from openapi_tools.options import check_credentials, type_name
 from openapi_tools.requests import credential_origins, document_server_url, origin_of
 from openapi_tools.requests.builder import add_auth
 from openapi_tools.responses.text_content import is_html_page
@@ -38,9 +38,9 @@ from openapi_tools.transport.network_policy import DocumentPolicy
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Mapping
 
+    from openapi_tools.common.options import Client
     from openapi_tools.loading.fetch_record import FetchRecord
     from openapi_tools.model import SecurityScheme, Server
-    from openapi_tools.options import Client
     from openapi_tools.settings import Settings
 
 _HEADERS = {

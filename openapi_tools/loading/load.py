@@ -10,6 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Unpack
 
 from openapi_tools import errors
+from openapi_tools.common.options import Select, check_credentials, type_name
 from openapi_tools.loading import configured_tools
 from openapi_tools.loading.document_reader import DocumentReader, LoadOptions
 from openapi_tools.loading.lazy_dict import materialize
@@ -17,7 +18,6 @@ from openapi_tools.loading.loaded_tool import LoadedTool, ToolBuilder
 from openapi_tools.loading.openapi_3 import convert_to_openapi_3
 from openapi_tools.loading.source import paused_gc
 from openapi_tools.loading.tool_operations import find_operations
-from openapi_tools.options import Select, check_credentials, type_name
 from openapi_tools.requests import origin_of
 from openapi_tools.tools.session import (
     Provenance,
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Iterator
 
+    from openapi_tools.common.options import Client
+    from openapi_tools.configuration.config_file import ConfigFile
     from openapi_tools.loading.cache import CacheLookup, DocumentCache
     from openapi_tools.loading.document import Document
     from openapi_tools.loading.fetch_record import FetchRecord
     from openapi_tools.loading.tool_operations import DocumentOperations
-    from openapi_tools.options import Client
     from openapi_tools.settings import Settings, SettingsMembers
-    from openapi_tools.shaping.configuration import ConfigFile
 
 _CREDENTIAL_INSTRUCTION = "Set {name!r} in [credentials] of the configuration."
 Overlay = str | os.PathLike[str] | bytes | Mapping[str, Any]
@@ -184,7 +184,7 @@ def read_options(options: LoadOptions, config: Any) -> tuple[LoadOptions, Config
         options, config = replace(options, source=None), source
     if config is not None:
         # Start-up time: it builds models of pydantic.
-        from openapi_tools.shaping.configuration import ConfigFile, read_configuration
+        from openapi_tools.configuration.config_file import ConfigFile, read_configuration
 
         if not isinstance(config, str | os.PathLike | Mapping | ConfigFile):
             form = 'a path, as "openapi-tools.toml", or a dict of its keys'

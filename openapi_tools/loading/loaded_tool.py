@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 from openapi_tools.common.json_values import Node, as_string, pointer_token
 from openapi_tools.common.visible_text import plain_text, strip_hidden
-from openapi_tools.loading.inputs import Inputs
-from openapi_tools.requests.path_notations import is_plain
-from openapi_tools.responses.response_lines import ResponseLines
-from openapi_tools.shaping.tool_shape import (
+from openapi_tools.configuration.tool_shape import (
     ToolShape,
     credential_shape,
     shape_operation,
     shape_schema,
 )
+from openapi_tools.loading.inputs import Inputs
+from openapi_tools.requests.path_notations import is_plain
+from openapi_tools.responses.response_lines import ResponseLines
 from openapi_tools.tools.tool import OperationTool
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
+from openapi_tools.common.options import context_value
 from openapi_tools.errors import CallError, SettingsError
 from openapi_tools.observability.events import Event, EventKind, log_event, logger
-from openapi_tools.options import context_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from openapi_tools.common.json_values import as_dict, follow_references
+from openapi_tools.common.options import close_names, type_name
 from openapi_tools.errors import InputError, SettingsError
-from openapi_tools.model import AnswerShape
-from openapi_tools.options import close_names, type_name
+from openapi_tools.model import AnswerShape, merge_answer_shapes
 from openapi_tools.redaction import excerpt
 from openapi_tools.responses.json_content import READ_IN_PART
-from openapi_tools.shaping.config_tables import ToolAnswers
-from openapi_tools.shaping.json_queries import apply_expression, parse_expression
-from openapi_tools.shaping.tool_shape import merge_answer_shapes
+from openapi_tools.responses.json_queries import apply_expression, parse_expression
+from openapi_tools.responses.response_tables import ToolAnswers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

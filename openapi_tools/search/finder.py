@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json, to_json
 
+from openapi_tools.common.options import type_name
 from openapi_tools.errors import SettingsError, format_count
-from openapi_tools.options import type_name
 from openapi_tools.search.index import Index, scores, terms
 from openapi_tools.search.producers import SHOWN, Producers
 

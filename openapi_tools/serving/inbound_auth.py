@@ -18,8 +18,8 @@ from urllib.parse import parse_qs
 from openapi_tools.auth.authorization_server import SUCCESS
 from openapi_tools.auth.token_requests import make_form
 from openapi_tools.auth.token_source import SingleFlight
+from openapi_tools.common.options import expand_variables
 from openapi_tools.errors import CallError, SettingsError, require_extra
-from openapi_tools.options import expand_variables
 from openapi_tools.redaction import Redactor, Secret
 from openapi_tools.serving.refusals import Refusals
 from openapi_tools.serving.signing_keys import (

@@ -13,22 +13,23 @@ from pydantic import AfterValidator, Field, WithJsonSchema, field_validator, mod
 
 from openapi_tools.auth.authorization_server import is_protected
 from openapi_tools.auth.oauth2 import OAuth2
-from openapi_tools.errors import SettingsError
-from openapi_tools.options import VARIABLE
-from openapi_tools.shaping import config_tables
-from openapi_tools.shaping.config_tables import Configuration, Table
-from openapi_tools.shaping.configuration import (
+from openapi_tools.common.options import VARIABLE
+from openapi_tools.configuration import config_tables
+from openapi_tools.configuration.config_file import (
     ConfigFile,
     locate_message,
     read_tables,
     validate_table,
 )
+from openapi_tools.configuration.config_tables import Configuration
+from openapi_tools.errors import SettingsError
+from openapi_tools.responses.response_tables import Table
 
 if TYPE_CHECKING:
     import os
 
+    from openapi_tools.configuration.config_file import Lines
     from openapi_tools.model import SecurityScheme
-    from openapi_tools.shaping.configuration import Lines
 
 Mode = Literal["tools", "search", "code", "auto"]
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,23}")

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from openapi_tools.auth.authorization_server import is_loopback
+from openapi_tools.common.options import expand_variables
+from openapi_tools.configuration.config_file import validate_table
 from openapi_tools.errors import CallError, SettingsError, format_count, require_extra
 from openapi_tools.loading.fetch_record import FetchRecord
-from openapi_tools.options import expand_variables
 from openapi_tools.serving import web_server
 from openapi_tools.serving.own_hosts import mcp_security, server_hosts
 from openapi_tools.serving.refusals import Refusals
@@ -30,7 +31,6 @@ from openapi_tools.serving.server_records import (
     write_logs,
 )
 from openapi_tools.serving.serving_tables import ApiTable, ServeTable, read_serving, role_warnings
-from openapi_tools.shaping.configuration import validate_table
 
 if TYPE_CHECKING:
     import socket

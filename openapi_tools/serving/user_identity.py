@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.auth.token_store import SharedTokenStore
+from openapi_tools.common.options import expand_variables
 from openapi_tools.errors import CallError
 from openapi_tools.model import SecurityScheme
-from openapi_tools.options import expand_variables
 from openapi_tools.requests import origin_of
 from openapi_tools.serving.serving_tables import user_credential
 

@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from openapi_tools.common.options import context_value
 from openapi_tools.errors import InputError
 from openapi_tools.model import AnswerShape
-from openapi_tools.options import context_value
 from openapi_tools.result import Context
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from openapi_tools.auth.authorization_server import Channel
 from openapi_tools.auth.schemes import TokenContext
-from openapi_tools.options import context_value, replace_context_values
+from openapi_tools.common.options import context_value, replace_context_values
 from openapi_tools.result import context_for, user_of
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from openapi_tools import errors
-from openapi_tools.options import context_value
+from openapi_tools.common.options import context_value
 from openapi_tools.redaction import redact_error
 from openapi_tools.requests import base_url_with_server_path
 from openapi_tools.result import ToolResult

@@ -12,9 +12,9 @@ from functools import cached_property, partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from openapi_tools.common.options import context_value
 from openapi_tools.errors import CallError, DeniedError, OpenAPIToolsError, strip_traceback
 from openapi_tools.observability import UNOBSERVED
-from openapi_tools.options import context_value
 from openapi_tools.redaction import redact_error
 from openapi_tools.requests.builder import describe_files
 from openapi_tools.responses.reader import read_response

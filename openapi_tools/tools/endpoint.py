@@ -16,7 +16,7 @@ from openapi_tools.redaction import excerpt
 from openapi_tools.redaction.marked_schemas import EXTENSION
 from openapi_tools.requests import Preview, preview_request
 from openapi_tools.requests.builder import RequestPlan, describe_files
-from openapi_tools.shaping.list_reader import ListReader
+from openapi_tools.responses.list_reader import ListReader
 from openapi_tools.state.file_store import ResponseFiles, find_store
 from openapi_tools.tools.fixed_arguments import FixedArguments
 from openapi_tools.tools.follow_ups import FollowUps
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     import httpx
 
     from openapi_tools.auth import CallCredentials
+    from openapi_tools.responses.long_running import LongRunningReader
+    from openapi_tools.responses.paging import PageReader
     from openapi_tools.responses.response_shape import ResponseShaper, ResponseShapes
-    from openapi_tools.shaping.long_running import LongRunningReader
-    from openapi_tools.shaping.paging import PageReader
     from openapi_tools.tools.call import Call
     from openapi_tools.tools.session import Session
     from openapi_tools.tools.tool_protocol import Tool

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from openapi_tools.common.options import VARIABLE, expand_variables, find_variables
 from openapi_tools.errors import CallError
-from openapi_tools.options import VARIABLE, expand_variables, find_variables
 from openapi_tools.redaction import MASK
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from openapi_tools.common.http_rules import read_url, remove_pairs
 from openapi_tools.observability import current
 from openapi_tools.requests import find_tool_for_url
 from openapi_tools.responses.error_results import error_text
+from openapi_tools.responses.long_running import FAILED, LongRunningReader
+from openapi_tools.responses.paging import PageReader
 from openapi_tools.result import ToolResult
-from openapi_tools.shaping.long_running import FAILED, LongRunningReader
-from openapi_tools.shaping.paging import PageReader
 from openapi_tools.transport.failures import retry_after
 
 if TYPE_CHECKING:

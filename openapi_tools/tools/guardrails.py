@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.common.json_values import as_dict, follow_references, is_equal
+from openapi_tools.common.options import context_value, replace_context_values
 from openapi_tools.errors import CallError, DeniedError, InputError, SettingsError
-from openapi_tools.options import context_value, replace_context_values
 from openapi_tools.requests.excerpts import (
     describe_properties,
     escape_ascii,

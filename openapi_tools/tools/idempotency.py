@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic import TypeAdapter
 
 from openapi_tools.common.json_values import digest_of, dump_json_bytes
+from openapi_tools.common.options import context_value
 from openapi_tools.errors import CallError, InputError, OpenAPIToolsError
-from openapi_tools.options import context_value
 from openapi_tools.result import ToolResult
 from openapi_tools.state.shared_state import LEASE, read_record, state_key
 

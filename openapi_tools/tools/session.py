@@ -10,11 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.auth import Credentials, OriginPolicy
 from openapi_tools.common.http_rules import names_credential, parameter_key
+from openapi_tools.common.options import (
+    check_credentials,
+    check_keys,
+    describe_unknown_setting,
+    type_name,
+)
 from openapi_tools.common.setting_fields import DEFAULT_SETTINGS
 from openapi_tools.errors import CallError, NotPicklableError, SettingsError
 from openapi_tools.model import Operation, SecurityScheme, Server
 from openapi_tools.observability import Observers
-from openapi_tools.options import check_credentials, check_keys, describe_unknown_setting, type_name
 from openapi_tools.redaction import Redactor
 from openapi_tools.requests import (
     base_url_with_server_path,
@@ -27,7 +32,7 @@ from openapi_tools.requests import (
 if TYPE_CHECKING:
     import httpx
 
-    from openapi_tools.options import Client
+    from openapi_tools.common.options import Client
     from openapi_tools.settings import Settings
     from openapi_tools.tools.tool_protocol import Tool
     from openapi_tools.transport import APIResponse, Sender

@@ -7,9 +7,9 @@ import threading
 from typing import TYPE_CHECKING, Any, Literal
 
 from openapi_tools.common.http_rules import can_override, is_destructive, is_idempotent, is_read
+from openapi_tools.common.options import list_functions
 from openapi_tools.common.setting_fields import DEFAULT_SETTINGS
 from openapi_tools.errors import strip_traceback
-from openapi_tools.options import list_functions
 from openapi_tools.tools.call import Call
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ from openapi_tools.common.json_values import (
     resolve_pointer,
     split_pointer,
 )
+from openapi_tools.common.options import context_value, find_variables, replace_context_values
 from openapi_tools.errors import CallError, OpenAPIToolsError
-from openapi_tools.options import context_value, find_variables, replace_context_values
 from openapi_tools.redaction import redact_data
 from openapi_tools.requests.excerpts import (
     describe_pointer,

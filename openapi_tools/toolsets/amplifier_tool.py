@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import PrivateAttr, model_serializer
 
+from openapi_tools.common.options import context_value, replace_context_values
 from openapi_tools.errors import DeniedError, InputError, require_extra
-from openapi_tools.options import context_value, replace_context_values
 from openapi_tools.providers.definitions import write_brief_definition
 from openapi_tools.result import (
     Context,

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from openapi_tools.common.json_schema import transform_schemas
 from openapi_tools.common.json_values import omit_keys
+from openapi_tools.common.options import VARIABLE, Select, check_keys, close_names, expand_variables
 from openapi_tools.common.setting_fields import DEFAULT_SETTINGS
+from openapi_tools.configuration.tool_shape import credential_shape, shape_operation, shape_schema
 from openapi_tools.errors import CredentialsError, SettingsError, strip_traceback
-from openapi_tools.options import VARIABLE, Select, check_keys, close_names, expand_variables
 from openapi_tools.requests.body import file_schema
-from openapi_tools.shaping.tool_shape import credential_shape, shape_operation, shape_schema
 from openapi_tools.tools.session import Provenance, Session, make_settings, open_session
 from openapi_tools.toolsets.document_info import DocumentInfo
 from openapi_tools.toolsets.toolset import Toolset
@@ -27,7 +27,7 @@ from openapi_tools.toolsets.toolset import Toolset
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
 
-    from openapi_tools.options import Client
+    from openapi_tools.common.options import Client
     from openapi_tools.settings import Settings, SettingsMembers
     from openapi_tools.tools.tool import OperationTool
 

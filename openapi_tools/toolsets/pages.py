@@ -12,10 +12,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.common.json_values import dump_json_bytes, select_attributes
+from openapi_tools.common.options import type_name
 from openapi_tools.errors import format_count
-from openapi_tools.options import type_name
+from openapi_tools.responses import paging
 from openapi_tools.result import ToolResult
-from openapi_tools.shaping import paging
 from openapi_tools.tools.argument_reader import find_operation
 from openapi_tools.tools.call import CallOptions
 from openapi_tools.toolsets.tool_calls import call_named_tool
@@ -23,7 +23,7 @@ from openapi_tools.toolsets.tool_calls import call_named_tool
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
-    from openapi_tools.shaping.paging import Step
+    from openapi_tools.responses.paging import Step
     from openapi_tools.toolsets.tool_calls import CallableTools
 
 logger = logging.getLogger("openapi_tools")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
+from openapi_tools.common.options import replace_context_values
 from openapi_tools.errors import InputError
 from openapi_tools.observability import report_unknown
-from openapi_tools.options import replace_context_values
 from openapi_tools.result import ToolResult
 from openapi_tools.tools.call import DEFAULT_OPTIONS, Call, CallOptions
 from openapi_tools.tools.caller import read_call_id

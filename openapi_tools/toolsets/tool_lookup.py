@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from openapi_tools.errors import SettingsError, format_count
-from openapi_tools.options import (
+from openapi_tools.common.options import (
     Select,
     close_names,
     find_unknown_selections,
     names_operation,
     why_skipped,
 )
+from openapi_tools.errors import SettingsError, format_count
 from openapi_tools.redaction import excerpt
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
-from openapi_tools.options import Select, list_functions
+from openapi_tools.common.options import Select, list_functions
 from openapi_tools.toolsets.definition_lists import DefinitionLists
 from openapi_tools.toolsets.document_info import DocumentInfo
 from openapi_tools.toolsets.function_tools import FunctionSource, FunctionTool

@@ -7,9 +7,9 @@ from collections import Counter
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any, Protocol
 
+from openapi_tools.common.options import type_name
 from openapi_tools.common.visible_text import strip_hidden
 from openapi_tools.errors import SettingsError
-from openapi_tools.options import type_name
 from openapi_tools.toolsets.document_info import DocumentInfo
 from openapi_tools.toolsets.function_tools import FunctionTool
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
     from types import TracebackType
 
-    from openapi_tools.options import Client
+    from openapi_tools.common.options import Client
     from openapi_tools.settings import Settings
     from openapi_tools.transport.http_cache import HttpCache
 

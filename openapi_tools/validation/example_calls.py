@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.common.json_values import as_dict, as_list
-from openapi_tools.options import similar_names
+from openapi_tools.common.options import similar_names
 from openapi_tools.validation.messages import Flaw, is_quoted_json, join_names, kind_of
 from openapi_tools.validation.samples import Path, Sampler
 

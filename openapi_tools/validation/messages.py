@@ -13,8 +13,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.common.json_schema import UNIONS
+from openapi_tools.common.options import similar_names
 from openapi_tools.errors import format_count
-from openapi_tools.options import similar_names
 from openapi_tools.redaction import redact_text
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ import pytest
 from documents import document, operation
 from servers.site import Said, Site
 
+from openapi_tools.configuration.config_file import read_configuration
 from openapi_tools.errors import SourceError
 from openapi_tools.loading.fetch_record import FetchRecord
 from openapi_tools.loading.load import load_with_record
-from openapi_tools.shaping.configuration import read_configuration
 
 PATHS = {f"/{name}": {"get": operation(operationId=name)} for name in ("list_pets", "get_pet")}
 OTHER = {"/secret": {"get": operation(operationId="get_secret")}}

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from fastapi import Body, FastAPI, Header, HTTPException, Request, Response
 from pydantic import BaseModel
-from shaping.paged_server import serving
+from servers.paged_server import serving
 
 
 class Pet(BaseModel):

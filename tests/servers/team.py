@@ -18,13 +18,13 @@ from team_servers import client_of as client_to
 from team_servers import running_at
 
 from openapi_tools import Settings, load_tools
+from openapi_tools.configuration.config_file import validate_table
 from openapi_tools.serving.inbound_auth import TokenAuthenticator
 from openapi_tools.serving.served_apis import ServedApi, ServedApis
 from openapi_tools.serving.serving_tables import ApiTable, AuthTable, ServeTable, UsersTable
 from openapi_tools.serving.team_server import StartedServer
 from openapi_tools.serving.user_credentials import UserAccess, UserCredentials
 from openapi_tools.serving.web_server import open_socket
-from openapi_tools.shaping.configuration import validate_table
 
 ALICE, BOB = "token-of-alice-0123456789", "token-of-bob-9876543210"
 

@@ -13,7 +13,7 @@ from mcp import Client, MCPError, types
 from mcp.client.extension import ClientExtension, ResultClaim
 from mcp_api import hosted
 from pydantic import Field
-from shaping.paged_server import serving
+from servers.paged_server import serving
 
 from openapi_tools import CallError, MemoryState, load_tools
 from openapi_tools.contracts import mcp_tasks

@@ -3,9 +3,9 @@
 import pytest
 from team_servers import configured, document
 
+from openapi_tools.configuration.config_file import has_apis
 from openapi_tools.errors import SettingsError
 from openapi_tools.serving.serving_tables import read_serving
-from openapi_tools.shaping.configuration import has_apis
 
 PETS = document("Pets", "list_pets")
 WRONG = {

@@ -22,7 +22,7 @@ from openapi_tools import (
     ToolResult,
     require_approval,
 )
-from openapi_tools.options import replace_context_values
+from openapi_tools.common.options import replace_context_values
 from openapi_tools.tools.guardrails import describe_question
 
 PET = {

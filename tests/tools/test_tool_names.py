@@ -6,8 +6,8 @@ import pytest
 from documents import document
 
 from openapi_tools import Toolset, load_tools
+from openapi_tools.common.options import close_names, similar_names
 from openapi_tools.errors import SettingsError
-from openapi_tools.options import close_names, similar_names
 
 ID = {"name": "petId", "in": "path", "required": True, "schema": {"type": "string"}}
 PATHS = {

@@ -14,7 +14,7 @@ from typing import Annotated
 import pytest
 from doc_pages import DOCS, ROOT
 from fastapi import Body, FastAPI, Header, Request
-from shaping.paged_server import serving
+from servers.paged_server import serving
 
 EXAMPLES = DOCS / "examples"
 KILLING = """

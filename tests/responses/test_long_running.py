@@ -11,7 +11,7 @@ import httpx
 import pytest
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
-from shaping.paged_server import create_app, serving
+from servers.paged_server import create_app, serving
 
 from openapi_tools import Context, Settings, load_tools
 from openapi_tools.testing import Fault, mock_api

@@ -15,16 +15,16 @@ from operator import getitem
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from openapi_tools.common.json_values import dump_json_bytes, is_equal, join_pointer
+from openapi_tools.common.options import similar_names
 from openapi_tools.errors import InvalidOverlay
-from openapi_tools.json_paths import Queries, QueryError
-from openapi_tools.options import similar_names
+from openapi_tools.loading.json_paths import Queries, QueryError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from jsonpath import JSONPath
 
-    from openapi_tools.json_paths import Location
+    from openapi_tools.loading.json_paths import Location
 
 MAX_ACTIONS = 10_000
 MAX_ADDED = 2_000_000  # values that the overlays of one load may add to a document

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.common.http_rules import parameter_key
 from openapi_tools.common.json_schema import reachable_definitions
+from openapi_tools.common.options import close_names
 from openapi_tools.common.setting_fields import SettingFields
 from openapi_tools.common.visible_text import MAX_LENGTH, RESERVED_ARGUMENTS
-from openapi_tools.options import close_names
-from openapi_tools.shaping.paging import paging_faults
+from openapi_tools.model import merge_answer_shapes
+from openapi_tools.responses.paging import paging_faults
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -103,16 +104,6 @@ class ToolShape:
         merged["answer"] = merge_answer_shapes(self.answer, other.answer)
         unset = [item.name for item in fields(self) if getattr(self, item.name) in (None, "", ())]
         return replace(self, **{name: getattr(other, name) for name in unset} | merged)
-
-
-def merge_answer_shapes(
-    answer: AnswerShape | None, other: AnswerShape | None
-) -> AnswerShape | None:
-    """Return both shapes of answers as one; the first overrides the other."""
-    if answer is None or other is None:
-        return answer or other
-    unset = [item.name for item in fields(answer) if getattr(answer, item.name) is None]
-    return replace(answer, **{name: getattr(other, name) for name in unset})
 
 
 def shape_schema(schema: Schema, shape: ToolShape) -> Schema:

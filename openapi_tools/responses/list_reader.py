@@ -13,12 +13,12 @@ from openapi_tools.common.page_names import (
     TOTAL_NAME,
     fold_name,
 )
-from openapi_tools.shaping.response_lists import find_list
+from openapi_tools.responses.response_lists import find_list
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from openapi_tools.shaping.paging import PageReader, Step
+    from openapi_tools.responses.paging import PageReader, Step
 
 
 _SIGNS = PAGE_CONTAINERS | MORE_FLAGS | {"count"}

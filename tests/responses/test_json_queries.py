@@ -5,7 +5,7 @@ import tracemalloc
 import pytest
 
 from openapi_tools.errors import SettingsError
-from openapi_tools.shaping.json_queries import apply_expression, evaluate, parse_expression
+from openapi_tools.responses.json_queries import apply_expression, evaluate, parse_expression
 
 ROWS = {"items": [{"t": "x" * 5} for _ in range(20_000)]}
 MANY = ",".join(["items"] * 150)

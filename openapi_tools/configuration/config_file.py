@@ -20,9 +20,7 @@ from typing import Any, NoReturn, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from openapi_tools.errors import SettingsError
-from openapi_tools.model import AnswerShape
-from openapi_tools.options import (
+from openapi_tools.common.options import (
     Select,
     close_names,
     expand_variables,
@@ -30,10 +28,12 @@ from openapi_tools.options import (
     resolve_paths,
     why_skipped,
 )
+from openapi_tools.configuration import config_tables
+from openapi_tools.configuration.config_tables import Configuration, SelectTable, ToolTable
+from openapi_tools.configuration.tool_shape import ShapeFault, ToolShape, find_shape_faults
+from openapi_tools.errors import SettingsError
+from openapi_tools.model import AnswerShape
 from openapi_tools.settings import Settings
-from openapi_tools.shaping import config_tables
-from openapi_tools.shaping.config_tables import Configuration, SelectTable, ToolTable
-from openapi_tools.shaping.tool_shape import ShapeFault, ToolShape, find_shape_faults
 
 _Model = TypeVar("_Model", bound=BaseModel)
 Lines = dict[tuple[str, ...], int]  # line numbers of keys in a file, from 1

@@ -13,13 +13,13 @@ from openapi_tools.common import http_rules, page_names
 from openapi_tools.common.http_rules import InvalidUrlError, find_link, header_label
 from openapi_tools.common.json_schema import coerce_value
 from openapi_tools.common.json_values import contains_value, dump_json_bytes, parse_integer
+from openapi_tools.common.options import close_names
 from openapi_tools.common.page_names import fold_name
 from openapi_tools.errors import SettingsError
 from openapi_tools.model import Operation, Paging
-from openapi_tools.options import close_names
-from openapi_tools.shaping.argument_paths import arguments_with, property_schema, value_at
-from openapi_tools.shaping.json_queries import evaluate, parse_expression
-from openapi_tools.shaping.response_lists import find_list
+from openapi_tools.responses.argument_paths import arguments_with, property_schema, value_at
+from openapi_tools.responses.json_queries import evaluate, parse_expression
+from openapi_tools.responses.response_lists import find_list
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping

@@ -7,7 +7,7 @@ import documents
 import httpx
 import pytest
 from packages import imported
-from shaping.paged_server import ITEMS, create_app, serving
+from servers.paged_server import ITEMS, create_app, serving
 
 from openapi_tools import (
     Context,

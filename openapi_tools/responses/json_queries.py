@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import jmespath
 from jmespath import exceptions, functions, visitor
 
+from openapi_tools.common.options import close_names
 from openapi_tools.errors import SettingsError, format_count
-from openapi_tools.options import close_names
 from openapi_tools.redaction import excerpt
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from farms import farm, overlay
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openapi_tools import DocumentError, InvalidOverlay, json_paths, load_tools
-from openapi_tools.shaping import overlays
+from openapi_tools import DocumentError, InvalidOverlay, load_tools
+from openapi_tools.loading import json_paths, overlays
 
 
 def overlaid(source, *actions, version="1.1.0"):

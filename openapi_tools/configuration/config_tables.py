@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any, Literal, NoReturn
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, BaseModel, Field, field_validator
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import PydanticOmit
 
 from openapi_tools.common.http_rules import is_media_type, is_wildcard
+from openapi_tools.common.options import find_variables
 from openapi_tools.common.setting_fields import setting
+from openapi_tools.configuration.tool_shape import ArgumentShape, ToolShape
 from openapi_tools.model import AnswerShape, Paging
-from openapi_tools.options import find_variables
+from openapi_tools.responses.response_tables import Answers, Table, ToolAnswers
 from openapi_tools.settings import Settings
-from openapi_tools.shaping.tool_shape import ArgumentShape, ToolShape
 
 
 def _check_json_value(value: Any) -> Any:
@@ -45,27 +46,6 @@ def _describe_settings(schema: dict[str, Any]) -> None:
 
 _Value = Annotated[Any, AfterValidator(_check_json_value)]
 _Seconds = Annotated[float, Field(allow_inf_nan=False)]
-
-
-class Table(BaseModel):
-    """A table of the file: unknown keys are refused, values are not shown in errors."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
-
-
-class Answers(Table):
-    """How responses are made smaller; `fields` is JMESPath."""
-
-    drop: tuple[Annotated[str, Field(min_length=1)], ...] | None = None
-    nulls: bool | None = None
-    max_items: int | None = Field(default=None, ge=0)
-    max_chars: int | None = Field(default=None, ge=100)
-
-
-class ToolAnswers(Answers):
-    """How the responses of one tool are made smaller."""
-
-    fields: str | None = None
 
 
 class PagesTable(Table):

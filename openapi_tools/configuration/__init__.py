@@ -1,0 +1,1 @@
+"""The configuration file of an API, and the shapes that it gives tools."""

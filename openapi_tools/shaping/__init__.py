@@ -1,1 +1,0 @@
-"""How users shape tools: configuration, overlays, files, paging, long-running operations."""
