@@ -361,15 +361,33 @@ def test_every_public_member_and_type_of_error_is_explained():
     assert [kind for kind in ERROR_TYPES if f"\n| `{kind}` | " not in text] == []
 
 
-def test_the_architecture_names_every_room_and_nothing_that_is_not_there():
+def test_the_architecture_names_every_package_and_nothing_that_is_not_there():
     text = (DOCS / "architecture.md").read_text()
     named = set(re.findall(r"`([\w/]+(?:\.py|/))`", text))
     package = ROOT / "openapi_tools"
-    rooms = {f"{path.name}/" for path in package.iterdir() if path.is_dir()} - {"__pycache__/"}
-    rooms |= {path.name for path in package.glob("[!_]*.py")}
+    packages = {f"{path.parent.name}/" for path in package.glob("*/__init__.py")}
+    packages |= {path.name for path in package.glob("[!_]*.py")}
 
-    assert sorted(rooms - named) == []
+    assert sorted(packages - named) == []
     assert [n for n in named if not ((ROOT / n).exists() or (package / n).exists())] == []
+
+
+def test_each_row_of_where_to_add_names_files_and_symbols_that_are_there():
+    page = (DOCS / "contributing.md").read_text()
+    table = page.partition("## Where to add")[2]
+    rows = [line for line in table.splitlines() if line.startswith("| ") and "---" not in line][1:]
+    place = re.compile(
+        r"`((?:openapi_tools|tests|docs|specs)/[\w./-]+)`(?: \(((?:`\w+`(?:, )?)+)\))?"
+    )
+
+    assert len(rows) > 10
+    for row in rows:
+        places = place.findall(row)
+        assert places or "pyproject.toml" in row, row
+        for path, symbols in places:
+            assert (ROOT / path).exists(), path
+            text = (ROOT / path).read_text() if symbols else ""
+            assert [s for s in re.findall(r"\w+", symbols) if s not in text] == [], path
 
 
 def test_every_document_in_specs_has_its_source_commit_and_licence():
