@@ -159,7 +159,11 @@ def _bound_names(tree):
 
 
 def collected_arguments(paths):
-    """Return calls of functions of the package with `**name`."""
+    """Return calls of functions of the package with `**name`.
+
+    A call is of another library if it goes to `super()`, to a name that the module imports from
+    there, or to a parameter of a type from there.
+    """
     own = {
         node.name
         for path in paths
@@ -169,11 +173,41 @@ def collected_arguments(paths):
     return tuple(
         f"{name_of(path)}:{node.lineno} {ast.unparse(node.func)}"
         for path in paths
-        for node in ast.walk(tree_of(path))
-        if isinstance(node, ast.Call)
-        and ast.unparse(node.func).rpartition(".")[2] in own
-        and any(k.arg is None and isinstance(k.value, ast.Name) for k in node.keywords)
+        for node in _calls_of(own, tree_of(path))
+        if any(k.arg is None and isinstance(k.value, ast.Name) for k in node.keywords)
     )
+
+
+def _calls_of(own, tree):
+    imports = set(_outside_names(tree))
+    foreign = imports | {
+        node.arg
+        for node in ast.walk(tree)
+        if isinstance(node, ast.arg) and node.annotation and _root(node.annotation) in imports
+    }
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Call)
+            and ast.unparse(node.func).rpartition(".")[2] in own
+            and _root(node.func) not in (*foreign, "super")
+        ):
+            yield node
+
+
+def _root(node):
+    """Return the first name of `name.attribute`, also in calls such as `name().attribute`."""
+    while not isinstance(node, ast.Name | ast.Constant):
+        node = next(ast.iter_child_nodes(node), ast.Constant(None))
+    return getattr(node, "id", None)
+
+
+def _outside_names(tree):
+    """Yield the names that a module imports from other libraries."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import) or (
+            isinstance(node, ast.ImportFrom) and node.module.partition(".")[0] != PACKAGE.name
+        ):
+            yield from (a.asname or a.name.partition(".")[0] for a in node.names)
 
 
 # Imports

@@ -57,3 +57,27 @@ def test_every_kind_of_hidden_import_and_name_is_seen(tmp_path):
     assert names == {"made", "sent", "_apart"}
     assert variables == {"own", "told", "known", "made"}
     assert imports == ["__getattr__ of a module", "importlib.import_module", "import"]
+
+
+def test_calls_of_other_libraries_with_collected_arguments_are_not_counted(tmp_path):
+    module = tmp_path / "module.py"
+    module.write_text(
+        "import httpx\n"
+        "from dataclasses import replace\n"
+        "from openapi_tools.model import Server\n"
+        "class Client(httpx.Client):\n"
+        "    def send(self, client: httpx.Client, **options):\n"
+        "        client.send(**options)\n"
+        "        super().send(**options)\n"
+        "        self.send(**options)\n"
+        "def replace_names(**options):\n"
+        "    replace(Server, **options)\n"
+        "    Server(**options)\n"
+        "    replace_names(**options)\n"
+        "class Server: ...\n"
+        "class Shape:\n    def replace(self): ...\n"
+    )
+
+    calls = [line.partition(" ")[2] for line in house.collected_arguments([module])]
+
+    assert calls == ["Server", "replace_names", "self.send"]
