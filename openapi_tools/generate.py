@@ -261,8 +261,16 @@ def _write_package(
         () if manifest_data is None else tuple(_find_tool_changes(before, manifest_data, data))
     )
     states = done[:5]  # of the files, named alike in both
-    others: dict[str, Any] = {"skipped": data.skipped, "_before": before, "_after": files}
-    return Report(data.api, output, names, changes, *states, **others)
+    return Report(
+        data.api,
+        output,
+        names,
+        changes,
+        *states,
+        skipped=data.skipped,
+        _before=before,
+        _after=files,
+    )
 
 
 def _find_tool_changes(

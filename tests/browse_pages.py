@@ -101,7 +101,7 @@ def browsing_here(*args):
     started = queue.SimpleQueue()
 
     def run_app(app, place, _toolset, announce):
-        web = uvicorn.Server(web_server.make_config(app, lifespan="off"))
+        web = uvicorn.Server(web_server.make_config(app, {"lifespan": "off"}))
         announce()
         started.put((app, place.getsockname()[1], web))
         asyncio.run(web.serve(sockets=[place]))

@@ -72,7 +72,7 @@ async def running_at(place, started):
     """Serve on a socket that listens; gives uvicorn's server."""
     app = team_server.WebServer(started, place.getsockname()[1]).app
     limits = team_server.uvicorn_limits(started.serve)
-    web = uvicorn.Server(web_server.make_config(app, **limits))
+    web = uvicorn.Server(web_server.make_config(app, limits))
     serving = asyncio.create_task(web.serve(sockets=[place]))
     while not web.started:  # noqa: ASYNC110 -- uvicorn tells in no other way
         await asyncio.sleep(0.01)

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import jinja2
@@ -86,23 +87,23 @@ def _render_package(data: PackageData) -> dict[str, str]:
     package, shim = common["package"], common["shim"]
     templates = Templates()
 
-    def render(name: str, **values: Any) -> str:
-        return templates.render(name, common | values)
+    def render(name: str, values: Mapping[str, Any] = MappingProxyType({})) -> str:
+        return templates.render(name, {**common, **values})
 
     files = {"pyproject.toml": render("pyproject.toml"), "README.md": render("README.md")}
     files[f"{package}/__init__.py"] = render("init.py")
     files[f"{package}/py.typed"] = ""
     index = _index_statements(plan)
     head = _module_head(index, model=_index_names(data))
-    files[f"{package}/index.py"] = render("index.py", index=index, **head)
+    files[f"{package}/index.py"] = render("index.py", {"index": index, **head})
     for schemas in plan.schemas:
         head = _module_head(schemas.statements)
-        files[f"{package}/{schemas.stem}.py"] = render("schemas.py", module=schemas, **head)
+        files[f"{package}/{schemas.stem}.py"] = render("schemas.py", {"module": schemas, **head})
     for module in plan.modules:
         head = _module_head(
             _tool_statements(module.tools), module.tools, typing=("Any", "ClassVar")
         )
-        files[f"{package}/{module.stem}.py"] = render("tools.py", module=module, **head)
+        files[f"{package}/{module.stem}.py"] = render("tools.py", {"module": module, **head})
     files[f"{shim}/__init__.py"] = render("shim.py")
     files[f"tests/test_{package}.py"] = render("test.py")
     return files

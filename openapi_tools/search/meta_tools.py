@@ -127,22 +127,27 @@ class _MetaTools:
         tool_arguments = {**arguments.get("arguments", {}), CALL_ID: call.id}
         if arguments.get("pages", 1) > 1 and (tool.operation.paging or is_safe(tool.method)):
             return await self._collect_pages(tool, tool_arguments, arguments, context)
-        options: dict[str, Any] = {"fields": arguments.get("fields") or None, "profile": ""}
         result: ToolResult = await self._tools.call(
-            tool.name, tool_arguments, context=context, **options
+            tool.name,
+            tool_arguments,
+            context=context,
+            fields=arguments.get("fields") or None,
+            profile="",
         )
         return result
 
     async def _collect_pages(
         self, tool: Any, arguments: dict[str, Any], call_arguments: Mapping[str, Any], context: Any
     ) -> ToolResult:
-        most: dict[str, Any] = {
-            "max_pages": int(min(call_arguments["pages"], _PAGES)),
-            "max_items": _ITEMS,
-        }
         fields = call_arguments.get("fields") or "@"
         check_fields(fields)
-        pages = self._tools.pages(tool.name, arguments, context=context, **most)
+        pages = self._tools.pages(
+            tool.name,
+            arguments,
+            context=context,
+            max_pages=int(min(call_arguments["pages"], _PAGES)),
+            max_items=_ITEMS,
+        )
         result: ToolResult = await pages.collect()
         if "paging" not in result.metadata:
             return result

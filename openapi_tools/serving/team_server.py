@@ -146,7 +146,9 @@ class WebServer:
 
     def run(self, listener: socket.socket, announce: Callable[[], object]) -> None:
         """Serve in this process on a listening socket; `announce` is called once it responds."""
-        web_server.run_app(self.app, listener, announce=announce, **uvicorn_limits(self._serve))
+        web_server.run_app(
+            self.app, listener, announce=announce, options=uvicorn_limits(self._serve)
+        )
 
     def count_restart(self) -> None:
         """Count a worker that replaced another one."""

@@ -23,7 +23,7 @@ from openapi_tools.serving.connection_shares import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from openapi_tools.serving.serving_tables import LimitsTable
     from openapi_tools.toolsets.toolset import Toolset
@@ -54,7 +54,7 @@ def run_app(
     toolset: Toolset | None = None,
     *,
     announce: Callable[[], object] | None = None,
-    **options: Any,
+    options: Mapping[str, Any] | None = None,
 ) -> None:
     """Serve an application on a listening socket, and close the toolset after it.
 
@@ -68,7 +68,7 @@ def run_app(
     Raises:
         KeyboardInterrupt: SIGINT has ended it, in order.
     """
-    web, received = _AnnouncingServer(make_config(app, **options)), set[int]()
+    web, received = _AnnouncingServer(make_config(app, options)), set[int]()
     web.announce = announce
 
     async def run() -> None:
@@ -86,7 +86,7 @@ def run_app(
         raise KeyboardInterrupt
 
 
-def make_config(app: Any, **options: Any) -> uvicorn.Config:
+def make_config(app: Any, options: Mapping[str, Any] | None = None) -> uvicorn.Config:
     """Return uvicorn's configuration for an application, or for its factory."""
     defaults: dict[str, Any] = {
         "log_config": None,
@@ -95,7 +95,7 @@ def make_config(app: Any, **options: Any) -> uvicorn.Config:
         "server_header": False,
         "timeout_graceful_shutdown": _PATIENCE,
         **PARSING,
-        **options,
+        **(options or {}),
     }
     return uvicorn.Config(app, **defaults)
 

@@ -189,9 +189,8 @@ def run_workers(
         start = WorkerStart(server.config, server.options, port, log, handover)
         limits = uvicorn_limits(server.serve)
         workers = server.serve.workers
-        return web_server.make_config(
-            partial(worker_app, start), factory=True, workers=workers, **limits
-        )
+        options = {"factory": True, "workers": workers, **limits}
+        return web_server.make_config(partial(worker_app, start), options)
 
     supervisor = WorkerSupervisor(
         make_config, listener, server.handover, announce=announce, count_restart=count_restart

@@ -69,12 +69,24 @@ class MockApi:
 
     openapi_url = None
 
-    def __init__(self, source: Any, responses: Mapping[str, Any], **options: Any) -> None:
+    def __init__(
+        self,
+        source: Any,
+        responses: Mapping[str, Any],
+        *,
+        judge: bool,
+        refuse: bool,
+        state: bool,
+        base_path: str | None,
+    ) -> None:
         self.calls: list[RecordedCall] = []
         self.problems: list[str] = []
         self._source = source
         self._responses = dict(responses)
-        self._options = options
+        self._judges = judge
+        self._refuses = refuse
+        self._keeps_state = state
+        self._base_path = base_path
         self.clear()
         if not inspect.isroutine(source):
             _ = self._read, self._configured_responses  # raise now
@@ -84,7 +96,7 @@ class MockApi:
         self.calls.clear()
         self.problems.clear()
         self._calls_by_operation: Counter[str] = Counter()
-        self._state = MockState(lambda: self.openapi_3) if self._options["state"] else None
+        self._state = MockState(lambda: self.openapi_3) if self._keeps_state else None
 
     @property
     def faults(self) -> list[str]:
@@ -137,11 +149,11 @@ class MockApi:
     @cached_property
     def checker(self) -> ExchangeChecker:
         """The checker of requests."""
-        return make_exchange_checker(self.openapi_3, self._options["base_path"])
+        return make_exchange_checker(self.openapi_3, self._base_path)
 
     @cached_property
     def _routes(self) -> Routes:
-        return Routes(self.openapi_3, self._options["base_path"])
+        return Routes(self.openapi_3, self._base_path)
 
     @property
     def transport(self) -> httpx.AsyncBaseTransport:
@@ -239,7 +251,7 @@ class MockApi:
             if tool is not None and marked is not None:
                 call.tool = tool.name
                 call.arguments = marked.hide_arguments(read_arguments(tool, request, route))
-        if self._options["judge"]:
+        if self._judges:
             call.problems = self.checker.request_errors(request)
             self.problems.extend(call.problems)
         return call
@@ -254,7 +266,7 @@ class MockApi:
             detail = f"{request.method} {request.url.path}: the document has no such operation"
             response = problem_response(405 if allowed else 404, detail)
             return response._replace(headers={"allow": ", ".join(allowed)}) if allowed else response
-        if faults and self._options["refuse"]:
+        if faults and self._refuses:
             responses = follow_references(self.openapi_3, route.operation.get("responses"))
             return problem_response(422 if "422" in responses else 400, faults[0], problems=faults)
         accept = request.headers.get("accept", "")
@@ -322,8 +334,14 @@ def mock_api(
     if judge and not installed:
         raise missing_extra_error("openapi_core", "testing")
     is_judged = installed if judge is None else judge
-    options = {"judge": is_judged, "refuse": refuse, "state": state, "base_path": base_path}
-    return MockApi(document, responses or {}, **options)
+    return MockApi(
+        document,
+        responses or {},
+        judge=is_judged,
+        refuse=refuse,
+        state=state,
+        base_path=base_path,
+    )
 
 
 def mock_client(

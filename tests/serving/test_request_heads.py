@@ -39,7 +39,7 @@ async def browse(_):
         port = place.getsockname()[1]
         hosts = [f"{name}:{port}" for name in LOOPBACK]
         app = PageServer(load_tools(PETS), hosts, problems=None, changes=None)
-        web = uvicorn.Server(web_server.make_config(app, lifespan="off"))
+        web = uvicorn.Server(web_server.make_config(app, {"lifespan": "off"}))
         serving = asyncio.create_task(web.serve(sockets=[place]))
         try:
             yield port, "/page.css"
