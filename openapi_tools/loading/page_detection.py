@@ -363,11 +363,12 @@ def _find_list(outline: _ResponseOutline, segment: str) -> str | None:
     lists = [name for name, each in outline.properties.items() if each.type == "array"]
     types = {name: _item_type(outline.properties[name]) for name in lists}
     of_objects = [name for name in lists if types[name] == "object"]
-    candidates = [name for name in lists if types[name] in ("", "object")] or lists
+    # A list whose items have no type may be one of objects, but only its name can tell.
+    candidates = [name for name in lists if types[name] in ("", "object")] if of_objects else lists
     for folded in (segment, *page_names.LIST_NAMES):
         if names := [name for name in candidates if page_names.fold_name(name) == folded]:
             return quote_step(names[0])
-    if len(likeliest := of_objects or candidates) == 1:
+    if len(likeliest := of_objects or lists) == 1:
         return quote_step(likeliest[0])
     for name, wrapped in outline.properties.items():
         if page_names.fold_name(name) in _WRAPPERS and wrapped.type != "array":
