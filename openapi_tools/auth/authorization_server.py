@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from openapi_tools.model import SecurityScheme
 
 PATIENCE = 30.0  # seconds for one exchange, to the last byte
+# Metadata have some 10 kB, a response with the longest tokens 50 kB.
 _LARGEST_BODY = 1024 * 1024
 _TOO_MANY = 429
 _MOST_FIELDS = 100
@@ -110,7 +111,8 @@ async def request_json(channel: Channel, url: str, form: TokenForm | None = None
 
 
 def _make_request(url: str, form: TokenForm | None) -> httpx.Request:
-    """Return a request; only this frame, which never raises, holds plain secrets."""
+    # A frame of its own, which never raises: no traceback shows its variables, which are plain
+    # secrets.
     headers = {
         "Accept": "application/json",
         "Accept-Encoding": CODINGS,
@@ -142,7 +144,6 @@ async def _receive_reply(transport: httpx.AsyncBaseTransport, request: httpx.Req
 
 
 def _read_object(raw: bytes, *, is_form_allowed: bool) -> dict[str, Any] | None:
-    """Return a JSON object, or a form as a dict; None for neither."""
     # RFC 6749, section 5.1, has JSON. GitHub and others send a form, under any media type.
     try:
         value = json.loads(raw)
@@ -259,11 +260,13 @@ class Endpoints:
     async def _find_endpoint(
         self, channel: Channel, member: str, declared: str, *, is_secret: bool = True
     ) -> str:
-        """Return the user's URL, else the metadata's or the document's if a secret may go there."""
         name = member.replace("_url", "_endpoint")
         title = name.replace("_", " ")
         if url := getattr(self._config, member):
             return self._check_url(url, title)
+        # Metadata come from the authorization server itself; the document may be out of date,
+        # or somebody else's. So a secret goes to the document's URL only where there are no
+        # metadata.
         url = "" if is_secret and self.discovery_url else declared
         if self.discovery_url:
             url = _string_or_empty((await self.fetch_metadata(channel)).get(name)) or url
@@ -287,6 +290,7 @@ class Endpoints:
         """Return the server's metadata (RFC 8414, section 2), fetched once."""
         if not self._metadata:
             url = self._check_url(channel.resolve(self.discovery_url), "OpenID Connect URL")
+            # Documents often have the issuer in place of the metadata's URL.
             if "/.well-known/" not in url:
                 url = metadata_urls(url)[0]
             reply = await request_json(channel, url)
@@ -318,6 +322,8 @@ def _string_or_empty(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
+# RFC 8414 puts the well-known part between host and path, OpenID Connect behind the path.
+# Servers do either for both, with or without the last slash.
 def metadata_urls(issuer: str) -> tuple[str, ...]:
     """Return the URLs of an issuer's metadata (OpenID Connect Discovery, 4.1; RFC 8414, 3.1)."""
     bare = issuer.rstrip("/")

@@ -35,7 +35,10 @@ _SCHEME_KEYS = frozenset({"type", "in", "name", "scheme", "value"})
 _SCHEME_EXAMPLE = "{'in': 'header', 'name': 'X-Key', 'value': …}"
 _SCHEME_INSTRUCTION = f"Pass credentials={{{{{{name!r}}: {{{_SCHEME_EXAMPLE}}}}}}} to load_tools()."
 _CHALLENGE = re.compile(r"\s*([A-Za-z][\w-]{1,30})(?=\s|,|$)")
+# Credentials of calls with tokens of their own; a forgotten one costs a token request, no
+# error.
 _MOST_REMEMBERED = 256
+# A message for a model; some documents list dozens of alternatives.
 _MOST_NAMED = 5
 
 
@@ -241,16 +244,17 @@ class Credentials:
         }
 
     def _choose_requirement(self, operation: Operation) -> Mapping[str, tuple[str, ...]] | None:
-        """Return the first alternative that can be met; None if none can."""
         # An empty alternative, which needs no credentials, comes last.
         alternatives: Iterable[Mapping[str, tuple[str, ...]]] = operation.security
         if not alternatives:
             return {}
         if self._preferred:  # those with a credential of this call come first
+            # The sort is stable: within both groups the document's order stays.
             alternatives = sorted(alternatives, key=self._preferred.isdisjoint)
         for requirement in alternatives:
             if requirement and all(name in self._credentials for name in requirement):
                 return requirement
+        # `{}` makes credentials optional (OpenAPI, Operation Object): the call is sent without.
         return {} if any(not requirement for requirement in operation.security) else None
 
     def describe_missing(self, operation: Operation, outcome: str = "") -> str:
@@ -302,6 +306,7 @@ async def _ask_source(name: str, ask: Ask, context: TokenContext) -> RequestAuth
         return await ask(context)
     except OpenAPIToolsError:
         raise
+    # Its message goes to the log only: it may hold the secret that it failed to get.
     except Exception as error:
         logger.exception("the function for the credential %r failed", name)
         reason = f"the function for the credential {name!r:.100} failed ({type(error).__name__})"

@@ -39,11 +39,14 @@ if TYPE_CHECKING:
     from openapi_tools.model import SecurityScheme
 
 SLOWER = 5.0  # seconds that `slow_down` adds to the interval (RFC 8628, section 3.5)
+# RFC 8628, section 3.2: 5 s if the server names no interval.
 _INTERVAL, _LONGEST_INTERVAL = 5.0, 60.0
 _LONGEST_CODE = 64
 _DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 PATH = "/callback"
+# Not `localhost`, which may resolve to another interface (RFC 8252, section 8.3).
 HOST = "127.0.0.1"
+# Browsers send some 2 kB of headers; anything longer is not the redirect.
 _LARGEST = 16 * 1024
 _PATIENCE = 10.0
 _LINE = re.compile(rb"GET (?P<target>/[\x21-\x7e]*) HTTP/1\.[01]\r\n")
@@ -183,6 +186,7 @@ class Login:
         code, device_code = self._read_device_code(reply)
         self._redactor.learn(code.reveal(), passing=True)
         show(device_code)
+        # `expires_in` is required (RFC 8628, section 3.2), but not every server sends it.
         seconds = read_seconds(reply.members.get("expires_in"), largest=86400.0) or 1800.0
         try:
             async with asyncio.timeout(seconds):
@@ -228,6 +232,7 @@ class Login:
             except CallError as error:
                 if error.kind not in ("connection", "timeout", "rate_limited"):
                     raise
+                # RFC 8628, section 3.5, asks for an exponential pause after a timeout.
                 interval = min(interval * 2, _LONGEST_INTERVAL)
 
     def _make_entry(self, plan: LoginPlan, token: Token) -> StoredToken:
@@ -296,6 +301,8 @@ class CallbackServer:
 
     async def wait_for_response(self) -> AuthorizationResponse:
         """Wait for the response with the right state, and return it."""
+        # A caller that is cancelled must not cancel the future, which a later response still
+        # sets.
         return await asyncio.shield(self._response)
 
     async def _handle_connection(
@@ -352,6 +359,8 @@ def read_authorization_response(query: str) -> tuple[str, AuthorizationResponse]
         fields = parse_qs(query, keep_blank_values=True, max_num_fields=50)
     except ValueError:
         return None
+    # A parameter sent twice is not used: RFC 6749, section 3.1, forbids it, and two parsers
+    # might each take another one.
     single = {name: values[0] for name, values in fields.items() if len(values) == 1}
     code = single.get("code")
     error = excerpt(re.sub(r"[^A-Za-z0-9_.-]", "", single.get("error", "")), 64)

@@ -34,11 +34,13 @@ _FLOWS_BY_GRANT = {
 _CLIENT_AUTH = ("client_secret_basic", "client_secret_post", "none")
 _SECRETS = ("client_secret", "refresh_token", "access_token", "password")
 _URLS = ("token_url", "authorization_url", "device_authorization_url", "openid_connect_url")
+# A second `grant_type` or `redirect_uri` would let `extra` change which grant is asked for.
 _RESERVED = (
     *("grant_type", "client_id", "client_secret", "scope", "username", "password"),
     *("code", "code_verifier", "device_code", "redirect_uri", "refresh_token", "state"),
 )
 _URL = re.compile(r"https?://[^\s/?#@]+([/?][^\s#]*)?", re.IGNORECASE)
+# `scope-token` of RFC 6749, section 3.3.
 _SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+")
 
 
@@ -175,12 +177,14 @@ class OAuth2:
                 parts.append(f"{member.name}={text!r}" if is_open else f"{member.name}={MASK}")
         return f"OAuth2({', '.join(parts)})"
 
+    # Immutable, and a copy would be one more place that holds the secrets.
     def __copy__(self) -> Self:
         return self
 
     def __deepcopy__(self, _: object) -> Self:
         return self
 
+    # The generated one would fail at `extra`, which is a dict.
     def __hash__(self) -> int:
         return hash((self.client_id, self.token_url, self.token_file))
 

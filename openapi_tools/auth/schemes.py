@@ -167,6 +167,7 @@ def _make_auth(scheme: Scheme, value: Any) -> RequestAuth:
         return RequestAuth(httpx_auth=DigestAuth(*_read_user_and_password(scheme, value)))
     word = "Bearer" if declared.type != "http" else declared.scheme.capitalize()
     secret = _read_string(scheme, value)
+    # Users paste the whole header; `Bearer Bearer …` is a 401 that no message explains.
     if secret.lower().startswith(f"{word.lower()} "):
         secret = secret[len(word) :].strip()
     return _authorization_header(scheme, word, secret)
@@ -285,9 +286,11 @@ def _read_string(scheme: Scheme, value: Any, *, empty: bool = False) -> str:
     text = reveal_secret(value)
     if not isinstance(text, str):
         raise scheme.error(f"must be a string, not {type(value).__name__}.")
+    # A file or a variable often ends in a line break, which no header can hold.
     text = text.strip()
     if not text and not empty:
         raise scheme.error("is empty.")
+    # Environment variables with bytes that are no UTF-8 come with surrogates (PEP 383).
     if any("\ud800" <= character <= "\udfff" for character in text):
         raise scheme.error("has a lone surrogate, which cannot be sent.")
     if any(character < " " or character == "\x7f" for character in text):

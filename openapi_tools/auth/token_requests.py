@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from openapi_tools.auth.oauth2 import OAuth2
 
 _CODE = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+# Ten years: "never expires" is written as all kinds of large numbers, some beyond any date.
 _LONGEST_LIFE = 10 * 365 * 86400.0
 _LONGEST_TOKEN = 16 * 1024  # characters of a token; few servers take half as many in a header
 _BEARER = frozenset({"", "accesstoken", "bearer", "bearertoken", "jwt", "jwtbearer"})
@@ -118,6 +119,8 @@ class TokenEndpoint:
             return
         code, description = (reply.members.get(name) for name in ("error", "error_description"))
         code = code if isinstance(code, str) and _CODE.fullmatch(code) else ""
+        # The code is shown and compared, and a hostile server could return a secret as the
+        # code.
         code = code if self._redactor.text(code) == code else ""
         text = description if isinstance(description, str) else ""
         text = " ".join(excerpt(text, 10_000).split())
@@ -156,6 +159,7 @@ def _read_token(
     if refresh is not None and refresh != "" and not is_sendable(refresh):
         return f"has a refresh_token that is no string of at most {_LONGEST_TOKEN} characters"
     now, life = time.time(), members.get("expires_in")
+    # Azure AD's first version, and others, send `"3600"`.
     if isinstance(life, str) and _NUMBER.fullmatch(life.strip()):
         life = float(life)
     seconds = read_seconds(life, largest=_LONGEST_LIFE)

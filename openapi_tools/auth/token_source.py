@@ -28,8 +28,12 @@ if TYPE_CHECKING:
 logger = logging.getLogger("openapi_tools")
 
 T = TypeVar("T")
+# The loop that runs the work may be closed at any time, and nothing tells the waiting threads.
 _POLL_SECONDS = 0.5
+# Each round may join work of another call, whose token has other scopes.
 _MOST_ROUNDS = 4
+# One renewal: metadata, a refresh, and after its refusal a request with the client's
+# credentials; one in reserve.
 _MOST_REQUESTS = 4
 _FIRST_PAUSE, _LONGEST_PAUSE, _LONGEST_WAIT = 0.25, 5.0, 60.0
 
@@ -63,6 +67,7 @@ class SingleFlight(Generic[T]):
             flight = self._join(work)
             waiting = asyncio.wrap_future(flight.done)
             try:
+                # Not `wait_for`: a cancelled caller must not cancel what the others wait for.
                 while not waiting.done() and not flight.is_lost():
                     await asyncio.wait({waiting}, timeout=_POLL_SECONDS)
                 if waiting.done() and (task := waiting.result()) is not None:
@@ -148,6 +153,8 @@ class TokenSource:
             self._token = Token(access or Secret(""), refresh, expires_at=None if access else 0.0)
         self._stored_token: Token | None = None
         self._refused_refresh: Secret | None = None
+        # One request for all callers: many servers revoke a refresh token that is used twice
+        # (RFC 9700, section 4.14.2).
         self._flights: SingleFlight[Token] = SingleFlight(PATIENCE * _MOST_REQUESTS)
         self._failures = 0
         self._quiet_until = 0.0
@@ -285,6 +292,8 @@ class TokenSource:
             self._redactor.learn(*token.secrets(), passing=True)
             channel.learn(*token.secrets())
         refused = self._refused_refresh
+        # Only the refresh token that was refused; a newer one, of a login meanwhile, is tried
+        # again.
         if token is not None and refused is not None and token.refresh == refused:
             token = replace(token, refresh=None)
         return token

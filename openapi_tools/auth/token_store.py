@@ -33,6 +33,8 @@ _VERSION = 1
 _LARGEST_FILE = 1024 * 1024
 _KEY_FIELDS = ("origin", "scheme", "client_id", "token_endpoint")
 _LONGEST_KEPT = 180 * 86400.0  # of a token in a shared state; a login lasts as long
+# Of the threads of a process; between processes the last one to write wins, and loses no more
+# than one login.
 _write_lock = threading.RLock()
 
 
@@ -114,6 +116,8 @@ class TokenStore:
             self._refuse("is not a regular file.")
         if os.name != "posix":
             return
+        # As ssh does with private keys: a file that others can read is refused, and not
+        # repaired silently.
         if status.st_mode & 0o077:
             self._refuse(f"can be read by others; run: chmod 600 {self._path}")
         if status.st_uid not in (os.getuid(), 0):

@@ -30,17 +30,22 @@ if TYPE_CHECKING:
     from openapi_tools.state.file_protocols import FileOptions, FileStore
 
 _STEP = 256 * 1024  # bytes masked and written at once; smaller responses stay in memory
+# A secret may be split over two steps, so this many bytes at least wait for the next one.
 _OVERLAP = 4096
 _SPREAD = 16  # bytes that a byte of a secret may take in a file, for secrets across two steps
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _PLAIN_CHARSETS = ("", "ascii", "us-ascii", "utf-8", "utf8")
 
 _HANDLE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,199}")
+# No vowels, so that no handle spells a word, and no `l`, which is read as 1. 12 of 20 letters:
+# 51 bits, guessed only by calls, which are limited.
 _LETTERS = "bcdfghjkmnpqrstvwxyz"  # of the part of a handle that cannot be guessed
 _MARK = rf"-[{_LETTERS}]{{12}}(?=\.|$)"
 _OWN = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9._-]{{0,80}}{_MARK}(?:\.[A-Za-z0-9_-]{{1,15}})?")
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+# Windows opens these as devices, with any ending and in any folder.
 _DEVICE = re.compile(r"(?:aux|con|nul|prn|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
+# With the mark a handle stays within `_OWN`, and far below the 255 bytes of most file systems.
 _STEM, _SUFFIX = 80, 16
 
 
@@ -241,6 +246,8 @@ class Download:
 
     def _belongs_in_file(self) -> bool:
         if self._is_text is None:
+            # Text stays in memory, where a model can read it; UTF-16 is masked as a whole, as a
+            # secret has other bytes in it than those that the redactor looks for.
             begin = bytes(self._waiting)
             is_utf_16 = self._charset not in _PLAIN_CHARSETS or begin.startswith(_UTF_16)
             masked_whole = bool(self._redactor) and is_utf_16

@@ -31,11 +31,15 @@ if TYPE_CHECKING:
 logger = logging.getLogger("openapi_tools")
 
 VARIABLE = "OPENAPI_TOOLS_STATE_KEY"
+# Each key is hashed once by SHA-256, which slows no guessing down: it has to be random, not a
+# password. 32 characters of `openssl rand -base64` hold 192 bits or more.
 _LEAST_KEY = 32
+# The length that AES-GCM is made for (NIST SP 800-38D, section 5.2.1.1).
 _NONCE = 12
 _MARK = b"\x01"  # how encrypted values begin
 _CONNECTIONS = 50  # of one event loop
 _PATIENCE = 3.0  # seconds for one command, with its retries
+# Else hundreds of calls in flight would each wait _PATIENCE for the same dead server.
 _QUIET = 0.1  # seconds after a failure without another try
 _RETRIES = 4  # with pauses of 0.75 s in all: as long as a restart takes
 _OPEN: set[object] = set()  # generators that close connections when their event loop ends
@@ -43,6 +47,9 @@ _LEFT_BEHIND: list[
     object
 ] = []  # in a forked process: the parent's clients, which it must not close
 
+# One script, as Redis runs each alone: no other process can take the slot between the count and
+# the entry. Redis's own clock, as those of the processes may differ by more than a lease.
+# Acquires or renews a lease, and a permit of a rate; times are microseconds of Redis's clock.
 _ACQUIRE = """
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
@@ -66,7 +73,6 @@ if most >= 0 then
 end
 return {1, wait}
 """
-"""Acquires or renews a lease, and a permit of a rate; times are microseconds of Redis's clock."""
 
 
 class RedisState(LeasedState):
@@ -183,6 +189,8 @@ class RedisState(LeasedState):
         if not self._secrets:
             return value
         nonce = secrets.token_bytes(_NONCE)
+        # The name in Redis is authenticated with the value, so nobody who can write to Redis
+        # can give one user another's token by copying a value to another key.
         return _MARK + nonce + AESGCM(self._secrets[0]).encrypt(nonce, value, name.encode())
 
     def _decrypt(self, name: str, value: bytes) -> bytes | None:

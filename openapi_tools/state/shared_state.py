@@ -34,7 +34,11 @@ SECRET = "secret:"  # noqa: S105 -- how keys begin whose values leave a process 
 BURST = 0.04  # seconds' worth of calls that may come early
 AHEAD = 0.25  # seconds: a permit due sooner is taken now and waited for, without another round trip
 _LONGEST_PAUSE = 1.0
+# All values of a `MemoryState` together: some hundred large responses, or tokens and keys of
+# writes for every user of a server.
 _LARGEST = 64 * 1024 * 1024
+# Each user and API has a rate of its own. Above this many, those whose next call is due already
+# are forgotten: they would be granted at once anyway.
 _MOST_RATES = 10_000
 _ANY = 10**9  # more slots than holders
 _LARGEST_RECORD = 16 * 1024 * 1024  # bytes of JSON; more would keep the event loop busy
@@ -90,6 +94,7 @@ class SharedState(Protocol):
         ...
 
 
+# A plain LRU would let one busy user evict what all others have stored.
 class FairShares:
     """Entries of several owners in one bounded store; not thread-safe.
 
@@ -117,6 +122,8 @@ class FairShares:
         self.size += size
         evicted = []
         while self.size > self._most:
+            # Owners are few beside entries (users, or kinds of values), so a scan is cheaper
+            # than a heap that every `add` and `remove` has to keep in order.
             largest = max(self._sizes, key=self._sizes.__getitem__)
             oldest = next(iter(self._entries[largest]))
             self.remove(oldest)
@@ -271,6 +278,7 @@ class LeasedState(ABC):
         # Without limits, so that a state which has lost its data takes the holder in again.
         renewal = lease._replace(concurrency=_ANY, rate=None)
         while True:
+            # Twice within a lease, so that one lost renewal does not lose the slot.
             await asyncio.sleep(lease.seconds / 3)
             with suppress(CallError):  # the state may be reachable again before the lease ends
                 await self.acquire(renewal)
@@ -356,6 +364,7 @@ class MemoryState(LeasedState):
                 due = max(self._next_call_at.get(lease.key, now), now)
                 wait = max(due - BURST - now, 0.0)
                 if wait > AHEAD:
+                    # Before it is due, as an attempt within AHEAD of that takes it.
                     return Permit(is_granted=False, wait=wait - AHEAD / 2)
                 if len(self._next_call_at) > _MOST_RATES:
                     later = {key: at for key, at in self._next_call_at.items() if at > now}
@@ -366,7 +375,6 @@ class MemoryState(LeasedState):
             return Permit(is_granted=True, wait=wait)
 
     def _live_leases(self, lease: Lease, now: float) -> dict[str, float]:
-        """Return the ends of the leases of a key that have not expired, by holder."""
         if lease.concurrency is None:
             return {}
         if self._process != os.getpid():  # after a fork the holders are in the other process

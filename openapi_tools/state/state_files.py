@@ -15,6 +15,7 @@ from openapi_tools.state.shared_state import SharedState
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
+# The whole file is one value, held in memory here and in Redis.
 _LARGEST = 16 * 1024 * 1024
 _HOUR = 3600.0
 

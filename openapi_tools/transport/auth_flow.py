@@ -74,6 +74,8 @@ def learn_headers(
     for name, value in request.headers.multi_items():
         if (name, value) not in before and names_credential(name):
             word, _, rest = value.partition(" ")
+            # The whole value, what follows the first word (`Bearer …`), and the values of
+            # cookies.
             secrets = [value, rest, *(c.partition("=")[2] for c in value.split("; "))]
             if word.lower() == "basic":
                 with suppress(binascii.Error, UnicodeDecodeError):

@@ -28,6 +28,7 @@ class Limits:
 
     def permits(self, origin: str, user: str) -> tuple[AbstractAsyncContextManager[None], ...]:
         """Return the limit on a user's calls to an API, and the limit on all calls to it."""
+        # By origin, so that two documents of one API share its limits.
         whole = self._permit(f"limit:{origin}", *self._api)
         return self._permit(f"limit:{origin} {user}", *self._user), whole
 

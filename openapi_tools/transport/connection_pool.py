@@ -28,8 +28,11 @@ if TYPE_CHECKING:
 # address of a proxy that has not made the connection yet.
 CERTIFICATE, REUSED = "openapi_tools.certificate", "openapi_tools.reused"
 PROXY = "openapi_tools.proxy"
+# As httpx. Servers close idle connections after 5 to 60 s (Node 5, nginx 75), and a request on
+# one that is about to close fails.
 IDLE_SECONDS = 5.0
 
+# A file descriptor each, also between bursts.
 _MOST_IDLE_CONNECTIONS = 64
 _PROXY_AUTH_REQUIRED = 407
 _PORTS = {"http": 80, "https": 443}
@@ -124,7 +127,8 @@ class ConnectionPool(httpx.AsyncBaseTransport):
         connection.abort()
 
     def _take_idle(self, destination: _Destination) -> Connection | None:
-        """Return the connection to a destination that was used last, if one is still usable."""
+        # The one that was used last, as the others come closer to the server's own limit on
+        # idle ones.
         now = time.monotonic()
         while self._idle and (oldest := next(iter(self._idle))) and self._idle[oldest] < now:
             self._drop(oldest)
@@ -156,6 +160,8 @@ class ConnectionPool(httpx.AsyncBaseTransport):
         return connection
 
 
+# httpx builds the next request of a redirect even if it follows none, and fails at a bad
+# `Location`.
 class _Response(httpx.Response):
     """A response whose redirect, if it is one, httpx does not read."""
 
@@ -207,6 +213,7 @@ class _ResponseBody(httpx.AsyncByteStream):
             await asyncio.sleep(0)  # as in `ConnectionPool.aclose`
 
 
+# httpx has no switch for its jar.
 class _NoCookies(CookieJar):
     """A jar that stays empty: cookies of one response are not sent by the next call."""
 
@@ -228,7 +235,6 @@ def make_client(settings: Settings, policy: NetworkPolicy | None = None) -> http
 
 
 async def _write(connection: Connection, exchange: WireExchange) -> None:
-    """Write a request, or the part of it that a server takes before it responds."""
     try:
         whole = exchange.encode_whole()
         if whole is not None:

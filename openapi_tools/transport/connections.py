@@ -21,6 +21,8 @@ from openapi_tools.transport.network_policy import NetworkPolicy, literal, look_
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+# For each connection, so that thousands of slow readers do not fill the memory. Reading goes on
+# far below it, as stopping and going on costs two system calls.
 _MOST_UNREAD_BYTES = 256 * 1024
 _RESUME_BYTES = 64 * 1024
 _FIRST_PIECE = 4 * 1024
@@ -28,7 +30,9 @@ _LARGEST_PIECE = 64 * 1024
 _FAST_READER_SECONDS = 0.005  # the next piece is larger if one is processed in this time
 _NEXT_ADDRESS_SECONDS = 0.25  # then the next address is tried, too (RFC 8305, section 5)
 
+# OpenSSL's words for an authority that is not known: only here does `ca_file` help.
 _ISSUER = re.compile(r"issuer|self.signed")
+# OpenSSL's reasons, by version, when it reads plain HTTP as a TLS record.
 _NOT_TLS = (
     "WRONG_VERSION_NUMBER",
     "PACKET_LENGTH_TOO_LONG",
@@ -126,6 +130,8 @@ class Connection(asyncio.Protocol):
         number = -1 if sock is None else sock.fileno()
         if number < 0:
             return True
+        # `select.select` fails for descriptors above 1,023, which servers with many connections
+        # have.
         if not hasattr(select, "poll"):  # pragma: no cover -- Windows
             return bool(select.select([number], [], [], 0)[0])
         poll = select.poll()
@@ -174,6 +180,8 @@ async def connect(host: str, port: int, policy: NetworkPolicy) -> Connection:
     with _raise_httpx_errors():
         addresses = await _resolve(host, port)
         policy.check(host, port, (str(info[4][0]) for info in addresses))
+        # Not `loop.create_connection(host, …)`, which would resolve the name again,
+        # and DNS could then return an address that nobody has judged (DNS rebinding).
         sock = await aiohappyeyeballs.start_connection(
             addresses, happy_eyeballs_delay=_NEXT_ADDRESS_SECONDS
         )
@@ -209,7 +217,6 @@ def _raise_httpx_errors() -> Iterator[None]:
 
 
 def _convert_error(error: OSError) -> httpx.TransportError:
-    """Return an error of the system as the one of httpx, with the system's reason."""
     if isinstance(error, TimeoutError):
         return httpx.ConnectTimeout(_describe_os_error(error))
     if isinstance(error, ssl.SSLError):

@@ -11,6 +11,7 @@ from openapi_tools.errors import CallError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+# Neither br nor zstd: each would need a package more.
 CODINGS = "gzip, deflate"  # the supported content codings, for `Accept-Encoding`
 _SUPPORTED = frozenset({"gzip", "x-gzip", "deflate"})
 # Codings of IANA's registry, and others in use. Servers also write words there that are no coding
@@ -21,7 +22,10 @@ _UNSUPPORTED = frozenset(
     | {"x-bzip2", "x-lzma", "x-snappy", "x-snappy-framed", "x-xz"}
 )
 _STEP = 64 * 1024
+# Each coding multiplies what a small response can expand to, and the work for it.
 _MOST_CODINGS = 5
+# Gzip files may follow one another (RFC 1952, section 2.2). An empty one takes 20 bytes and a new
+# decompressor, so that a response of a few megabytes could keep the loop busy.
 _MOST_MEMBERS = 10_000
 _GZIP, _ZLIB, _RAW = 31, 15, -15  # the `wbits` of zlib
 _GZIP_MAGIC = b"\x1f\x8b"

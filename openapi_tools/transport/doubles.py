@@ -70,7 +70,8 @@ class DoubledTransports:
             await transport.aclose()
 
     async def _check_address(self, host: str, port: int, event: str, info: dict[str, Any]) -> None:
-        """Judge the address of a new connection, as httpcore's extension `trace` reports it."""
+        # After the connection, since httpcore resolves the name itself: only now is the address
+        # known. Nothing of the request has been sent yet.
         if event == "connection.connect_tcp.complete":
             stream = info["return_value"]
             try:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from openapi_tools.settings import Settings
     from openapi_tools.state.file_store import Download
 
+# A call has one deadline; the client's own timeouts restart with every byte.
 NO_TIMEOUTS = {"connect": None, "read": None, "write": None, "pool": None}
 _EMPTY_STREAM = httpx.ByteStream(b"")
 _EVENT_END = re.compile(rb"\n\n|\r\r|\r\n\r\n")
@@ -215,6 +216,8 @@ class Exchange:
         options: dict[str, Any] = {"stream": True, "follow_redirects": False}
         if auth is None and self._options.trusted:
             auth = getattr(client, "auth", None)
+        # Explicitly None, as httpx takes its client's authentication otherwise, and user and
+        # password of the URL.
         if auth is not None or not self._options.trusted:
             options["auth"] = None
         if self._options.certificate is not None:
@@ -233,7 +236,6 @@ class Exchange:
         return response
 
     async def _receive(self, response: httpx.Response) -> httpx.Request | None:
-        """Receive the body, or return the request that a redirect asks for."""
         redirect = None
         try:
             if response.status_code < HTTPStatus.OK:  # interim, so no response
@@ -329,7 +331,6 @@ class Exchange:
             raise too_large()
 
     def _has_part(self, *, is_at_deadline: bool = False) -> bool:
-        """Whether some of the body is of use: an event, a line, or the start of endless JSON."""
         if self._response is None or not self._content:
             return False
         if self._response.status_code == HTTPStatus.UNAUTHORIZED and is_at_deadline:
@@ -340,4 +341,6 @@ class Exchange:
             return _EVENT_END.search(self._content) is not None
         if is_sequential(kind):
             return b"\n" in self._content
+        # Watches of etcd, Kubernetes and Docker are JSON values without an end. With a length
+        # the rest was on its way, so half a value is no result.
         return is_at_deadline and is_json(kind) and "content-length" not in headers

@@ -23,12 +23,16 @@ _CUT_OFF = ("disconnected", "received")  # words about well-formed responses tha
 _BAD_LOCATION = "Invalid URL in location header"  # which httpx reads also where it follows none
 _EXCERPT_CHARS = 200
 
+# A user's transport, and httpx with odd input, raise more than httpx's own errors. A call must
+# end with an error result all the same. Not `Exception`: errors of cancellation scopes must
+# pass.
 TRANSPORT_FAULTS = (
     *(ArithmeticError, AssertionError, AttributeError, EOFError, LookupError),
     *(OSError, RuntimeError, TypeError, ValueError),
 )
 """Built-in errors of transports; only OSError and EOFError are the network's."""
 
+# A day; some servers send a time stamp as `Retry-After`.
 _LONGEST_DELAY = 86_400.0
 _SECONDS = re.compile(r"\d+(?:\.\d+)?")
 
@@ -78,6 +82,8 @@ def make_call_error(error: Exception, request: httpx.Request, seconds: float) ->
     """Return the error for an exception of the HTTP client; the call had so many seconds."""
     call = describe_request(request)
     match error:
+        # The order matters: several of these classes are subclasses of `HTTPError` further
+        # down.
         case httpx.TimeoutException() | TimeoutError():
             call_error = timeout_error(request, seconds)
         case httpx.DecodingError():
@@ -138,7 +144,6 @@ def is_transient(error: Exception) -> bool:
 
 
 def _describe_outcome(request: httpx.Request) -> str:
-    """Return the end of a sentence, which warns if a second call may act twice."""
     return "." if is_read_request(request) else "; it may have run."
 
 

@@ -10,6 +10,7 @@ import httpx
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Collection
 
+# As httpcore; h11's own 16 kB are fewer than some APIs send as links and cookies.
 _LARGEST_HEAD = 100 * 1024
 _SWITCHING_PROTOCOLS = 101
 _FIRST_FINAL = 200
@@ -80,6 +81,7 @@ class WireExchange:
 
     def feed(self, data: bytes) -> bytes:
         """Take what the server sent, nothing at its end, and return the part of the body in it."""
+        # h11's message for this names its own states.
         if not data and not self.status:
             reason = "the server disconnected without sending a response"
             raise httpx.RemoteProtocolError(reason)
@@ -107,7 +109,6 @@ class WireExchange:
 def _replace_headers(
     headers: list[tuple[bytes, bytes]], replacements: Collection[tuple[bytes, bytes]]
 ) -> list[tuple[bytes, bytes]]:
-    """Return headers with others, which replace those of the same name."""
     if not replacements:
         return headers
     names = {name.lower() for name, _ in replacements}

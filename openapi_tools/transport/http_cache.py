@@ -115,6 +115,7 @@ class HttpCache:
         Raises:
             CallError: As `send`; and where a write could not be noted, so that it was not sent.
         """
+        # Without the query, as a write to `/pets` changes `/pets?page=2`, too.
         mark_key = f"http:changed:{digest_of(str(request.url).partition('?')[0])}"
         if not is_read_request(request):
             return await self._send_write(mark_key, request, send)
@@ -129,7 +130,8 @@ class HttpCache:
     async def _send_write(
         self, mark_key: str, request: httpx.Request, send: SendRequest
     ) -> APIResponse:
-        """Send a write, and mark cached responses of its URL as changed, for every user."""
+        # Before the write, too: a call that is cut off in the middle may have changed the
+        # resource. RFC 9111, section 4.4, invalidates after a success only.
         await self._renew_mark(mark_key)
         try:
             return await send(request)
@@ -258,13 +260,13 @@ class _CacheRules:
 
 
 def _to_cached_response(response: APIResponse, mark: str) -> CachedResponse | None:
-    """Return a response as it is cached; None if it cannot be, or if that is of no use."""
     headers = response.headers
     is_whole = not (response.cut or response.redirects or response.file)
     validators = {"etag", "expires", "last-modified"} & set(headers)
     is_of_use = validators or _HAS_LIFETIME.search(headers.get("cache-control", ""))
     if not is_whole or not is_of_use or len(response.content) > _LARGEST_BODY:
         return None
+    # RFC 9111, section 4.1: never matches another request.
     if "*" in headers.get("vary", ""):
         return None
     return CachedResponse(
@@ -278,7 +280,6 @@ def _to_cached_response(response: APIResponse, mark: str) -> CachedResponse | No
 
 
 def _to_api_response(request: httpx.Request, cached: CachedResponse, how: str) -> APIResponse:
-    """Return a cached response with its `Age` (RFC 9111, section 5.1)."""
     seconds = int(_initial_age(cached) + max(0.0, time.time() - cached.received))
     lines = [pair for pair in cached.headers if pair[0] != "age"]
     headers = httpx.Headers([*lines, ("age", str(seconds))], encoding="utf-8")
@@ -286,8 +287,8 @@ def _to_api_response(request: httpx.Request, cached: CachedResponse, how: str) -
 
 
 def _initial_age(cached: CachedResponse) -> float:
-    """Return the age in seconds that a response had when it came (RFC 9111, section 4.2.3)."""
     age = (cached.header("age") or "").strip()
+    # RFC 9111, section 5.1: an `Age` that is no number is ignored.
     value = float(age) if age.isdecimal() and len(age) < _LONGEST_AGE else 0.0
     date = _timestamp(cached.header("date"))
     apparent = 0.0 if date is None else max(0.0, cached.received - date)
@@ -295,10 +296,10 @@ def _initial_age(cached: CachedResponse) -> float:
 
 
 def _seconds_until_expiry(cached: CachedResponse) -> int | None:
-    """Return the lifetime that `Expires` gives; None without it, 0 for an unreadable one."""
     if (expires := cached.header("expires")) is None:
         return None
     end, date = _timestamp(expires), _timestamp(cached.header("date"))
+    # RFC 9111, section 5.3: an invalid date, above all `0`, is in the past.
     return 0 if end is None else max(0, int(end - (cached.received if date is None else date)))
 
 

@@ -11,12 +11,12 @@ import httpx2
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 
+# The errors that a call distinguishes, the narrowest first; both packages use these names.
 _ERRORS = (
     *("ConnectTimeout", "TimeoutException", "DecodingError", "LocalProtocolError"),
     *("UnsupportedProtocol", "ConnectError", "ProxyError", "RemoteProtocolError"),
     *("NetworkError", "HTTPError", "InvalidURL", "StreamError"),
 )
-"""The errors that a call distinguishes, the narrowest first; both packages use these names."""
 
 
 class Httpx2Client:
@@ -88,6 +88,7 @@ class _Httpx2Auth(httpx.Auth):
                 await flow.aclose()
 
 
+# Each package checks with `isinstance` that a stream is one of its own.
 class _SharedStream(httpx.AsyncByteStream, httpx2.AsyncByteStream):
     """A stream that both packages accept."""
 

@@ -38,6 +38,8 @@ class LoopClient:
         """End the calls under way by moving their deadlines to the present."""
         for deadline in self.deadlines:
             if not deadline.expired():
+                # Not `task.cancel()`: with an expired deadline a call ends by an error result,
+                # and its task goes on.
                 deadline.reschedule(0)
         while self.deadlines:
             self._change.clear()
@@ -54,6 +56,8 @@ class Slots:
     def __init__(self, total: int) -> None:
         self._total, self._taken = total, 0
         self._taken_by_user: Counter[str] = Counter()
+        # Not a semaphore: that serves in the order of arrival, so one user with a thousand
+        # calls would be served before all others.
         self._waiters: dict[str, deque[asyncio.Future[None]]] = {}  # by user, in their order
 
     @asynccontextmanager

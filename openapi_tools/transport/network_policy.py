@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from openapi_tools.settings import Settings
 
+# A resolver that does not respond takes minutes for each name, and its threads cannot be ended.
 _MOST_LOOKUPS = 64
 
 # Not the tables of `ipaddress`: they differ between versions of Python, and addresses that clouds
@@ -57,6 +58,7 @@ _CARRIERS = {  # networks with an IPv4 address from a byte on
 _TEREDO = IPv6Network("2001::/32")
 _PROTOCOLS = IPv6Network("2001::/23")
 _GLOBAL = IPv6Network("2000::/3")
+# RFC 5214, section 6.1: the interface identifier that holds an IPv4 address, local or global.
 _ISATAP = (b"\x00\x00\x5e\xfe", b"\x02\x00\x5e\xfe")
 
 
@@ -69,6 +71,7 @@ class NetworkPolicy:
 
     def check(self, host: str, port: int, addresses: Iterable[str]) -> None:
         """Refuse a host (CallError, `denied`) when one of its addresses is not a public one."""
+        # The user named this host in `base_url`; a document that names it gains nothing.
         if self.private or (host.lower(), port) == self.exempt:
             return
         for kind in filter(None, map(kind_of, addresses)):
@@ -143,8 +146,8 @@ def literal(host: str) -> str | None:
 
 
 def _address_of(host: str) -> str | None:
-    """Return the address of a literal host or of localhost; None for a name to be looked up."""
     name = host.lower().rstrip(".")
+    # RFC 6761, section 6.3: always the loopback, without asking DNS.
     if name == "localhost" or name.endswith(".localhost"):
         return "127.0.0.1"
     return numeric_address(name)
@@ -161,7 +164,6 @@ def numeric_address(host: str) -> str | None:
 
 
 def _embedded_addresses(address: IPv6Address) -> Iterator[IPv4Address]:
-    """Yield the IPv4 addresses in an IPv6 one (RFC 4291, 2.5.5; 6052, 3056, 4380, 5214)."""
     packed = address.packed
     for network, offset in _CARRIERS.items():
         if address in network:
@@ -172,6 +174,8 @@ def _embedded_addresses(address: IPv6Address) -> Iterator[IPv4Address]:
         yield IPv4Address(packed[12:])
 
 
+# Not the loop's default executor: hanging lookups would take its few threads from all other
+# work, and `asyncio.run` would wait for them at its end.
 class _Lookup(threading.Thread):
     """A thread of its own class, so that lookups that hang can be counted."""
 

@@ -34,6 +34,7 @@ _PASSWORD_VERSION = 1  # RFC 1929
 _IPV4, _NAME, _IPV6 = 1, 3, 4
 _ADDRESS_BYTES = {_IPV4: 4, _IPV6: 16}
 _LONGEST = 255  # bytes of a name, a user or a password, whose length is one byte
+# What a SOCKS proxy replies. Spec: RFC 1928, section 6.
 _REFUSALS = {
     1: "general failure",
     2: "connection not allowed by its rules",
@@ -44,7 +45,7 @@ _REFUSALS = {
     7: "command not supported",
     8: "type of address not supported",
 }
-"""What a SOCKS proxy replies. Spec: RFC 1928, section 6."""
+# Rules of the proxy and what it can do, which do not change until the next attempt.
 _LASTING_REPLIES = (2, 7, 8)
 _NO_CREDENTIALS = "SOCKS: it asks for credentials; they belong in its address in the environment"
 
@@ -94,7 +95,6 @@ async def connect_through(
 
 @contextmanager
 def _name_proxy(proxy: Proxy) -> Iterator[None]:
-    """Turn errors of a connection to a proxy into those of the proxy."""
     try:
         yield
     except ProxyFaultError:
@@ -106,6 +106,7 @@ def _name_proxy(proxy: Proxy) -> Iterator[None]:
         raise ProxyFaultError(proxy, reason, is_lasting=isinstance(error, TlsError)) from error
 
 
+# RFC 9110, section 9.3.6 (CONNECT).
 async def _open_http_tunnel(connection: Connection, proxy: Proxy, host: str, port: int) -> None:
     authority = join_authority(host, port).encode("ascii")
     headers = [(b"Host", authority), *proxy.headers]
@@ -116,6 +117,8 @@ async def _open_http_tunnel(connection: Connection, proxy: Proxy, host: str, por
         exchange.feed(await _read_some(connection, proxy))
     if not HTTPStatus.OK <= exchange.status < HTTPStatus.MULTIPLE_CHOICES:
         raise refusal(proxy, exchange.status)
+    # Whoever can write to the tunnel before TLS begins could put bytes in front of the
+    # server's.
     if exchange.trailing_data:
         raise ProxyFaultError(proxy, "it sent data before TLS began", is_lasting=True)
 
@@ -136,7 +139,6 @@ async def _open_socks_tunnel(connection: Connection, proxy: Proxy, host: str, po
 
 
 async def _authenticate(connection: Connection, proxy: Proxy, replies: _SocksReplies) -> None:
-    """Agree on a method, and send user and password if the proxy wants them (RFC 1929)."""
     has_credentials = bool(proxy.user or proxy.password)
     methods = (_NO_AUTHENTICATION, _PASSWORD) if has_credentials else (_NO_AUTHENTICATION,)
     await connection.write(bytes((_SOCKS, len(methods), *methods)))
@@ -164,6 +166,7 @@ class _SocksReplies:
         """Return the next bytes, exactly so many; ProxyFaultError at the end."""
         while len(self.unread) < size:
             self.unread += await _read_some(self._connection, self._proxy)
+            # A common mistake: `socks5://` in front of the address of an HTTP proxy.
             if self.unread.startswith(b"HTTP/"):
                 raise ProxyFaultError(self._proxy, "it speaks HTTP, not SOCKS", is_lasting=True)
         data, self.unread = self.unread[:size], self.unread[size:]

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 # 300, 304 and 305 name no single target.
 REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
 _SAME_REQUEST = frozenset({307, 308})  # ask for the same method and body
+# Beyond http to https, a moved host and a trailing slash only loops are that long (RFC 9110,
+# 15.4).
 _MOST_READS = 5
 _MOST_WRITES = 1
 
@@ -90,6 +92,7 @@ def _redirect(
     def refuse(to: str, why: str) -> CallError:
         return redirect_error(request, to, why, status=status)
 
+    # Equal ones are one; of different ones proxies and clients take different ones.
     locations = set(response.headers.get_list("location"))
     if len(locations) > 1:
         raise refuse("several locations", "there must be only one")
@@ -113,6 +116,8 @@ def _redirect(
         redirected.read()
     path = target.raw_path.partition(b"?")[0].decode("ascii", "replace")
     below = read_url(base).raw_path.decode("ascii").rstrip("/") if base else ""
+    # The path of the server bounds what the credentials are for, as of several tenants on one
+    # host.
     if (path != below and not path.startswith(f"{below}/")) or has_dot_segment(path):
         raise refuse(request_path(redirected), f"it leads out of {below or '/'}")
     return redirected
@@ -120,6 +125,7 @@ def _redirect(
 
 def _find_refusal(request: httpx.Request, target: httpx.URL, followed: int, status: int) -> str:
     origins = {(url.scheme, url.host, url.port) for url in (request.url, target)}
+    # Also from http to https: a network attacker answers plain http, and chooses the host.
     if len(origins) > 1 or target.userinfo:
         return "it leads to another origin"
     if _is_plain_read(request):

@@ -12,6 +12,8 @@ from openapi_tools.transport.failures import retry_after
 if TYPE_CHECKING:
     from openapi_tools.errors import CallError
 
+# Not 500: it most often comes again, and the work may be half done. 429 and 503 may have
+# `Retry-After` (RFC 9110, section 10.2.3; RFC 6585, section 4), 502 and 504 are a gateway's.
 RETRIED_STATUSES = frozenset({429, 502, 503, 504})
 _RETRIES_UNSENT = 2  # of a call that was never sent: a server that refuses may be up in a moment
 _FIRST_DELAY, _MOST_DOUBLINGS = 0.1, 10
@@ -43,8 +45,11 @@ def retry_delay(
     if is_stale:
         return 0.0
     longest = min(_FIRST_DELAY * 2 ** min(number - 1, _MOST_DOUBLINGS), _LONGEST_DELAY)
+    # "Full jitter", from 0: with a fixed part clients stay in step.
     jitter = random.uniform(0, longest)  # noqa: S311 -- spreads clients, keeps no secret
     requested = _requested_delay(outcome)
+    # A little later than asked for: clients that were refused together would come back
+    # together.
     return jitter if requested is None else requested + jitter * 0.1
 
 

@@ -125,6 +125,8 @@ class Sender:
         return self._loop_clients.get(loop) or await self._add_loop_client(loop)
 
     def _leave_parents_clients(self) -> None:
+        # At each call, not by `os.register_at_fork`: a hook would run in every fork of the host
+        # program, and wait for locks there.
         if self._process != os.getpid():
             _PARENTS_CLIENTS.append(self._loop_clients)
             self._loop_clients = {}
@@ -166,6 +168,7 @@ class Sender:
                 await loop_client.aclose()
             elif loop.is_running():
                 closing = asyncio.run_coroutine_threadsafe(loop_client.aclose(), loop)
+                # The other loop may be blocked, and closing must not wait for it for ever.
                 await asyncio.wait([asyncio.wrap_future(closing)], timeout=_CLOSE_TIMEOUT)
 
 
@@ -189,6 +192,7 @@ class Attempts:
         self._loop_client: LoopClient = await self._sender.loop_client()
         self._sender.save_for_retries()
         task = asyncio.current_task()
+        # What was pending before this call is somebody else's cancellation, and must pass.
         self._cancellations = 0 if task is None else task.cancelling()
         self.deadline = asyncio.get_running_loop().time() + self.seconds
         self._timeout = asyncio.timeout_at(self.deadline)
@@ -303,13 +307,11 @@ class Attempts:
         return asyncio.get_running_loop().time() + seconds < self.deadline
 
     def _has_unseen_auth(self, request: httpx.Request, options: SendOptions) -> bool:
-        """Whether credentials that are in no header, and so in no cache key, go with a read."""
         auth = options.auth or options.certificate
         auth = auth or getattr(self._loop_client.client, "auth", None)
         return auth is not None and request.method == "GET" and is_read_request(request)
 
     def _add_client_headers(self, request: httpx.Request, options: SendOptions) -> None:
-        """Add the headers of the user's client that are missing in the request."""
         client, url = self._loop_client.client, request.url
         # The user's transport resolves names: only literal addresses can be judged here.
         self._sender.policy.check_name(url.host, url.port or (443 if url.scheme == "https" else 80))
@@ -352,7 +354,6 @@ class Attempts:
         return CallError("timeout", reason, retryable=True)
 
     def _closed_error(self) -> CallError:
-        """Return the error for a call after the toolset was closed, or in the middle of it."""
         reason = f"{self._call_name} was stopped: the toolset is closed"
         if not self.count:
             return CallError("connection", f"{reason}; it was not sent.")

@@ -57,7 +57,6 @@ def client_tls_context(
 
 
 def _authority_locations(*, trust_env: bool) -> tuple[str, str]:
-    """Return the file and the folder of the usual certificate authorities."""
     if trust_env:
         file, folder = os.environ.get("SSL_CERT_FILE", ""), os.environ.get("SSL_CERT_DIR", "")
         if file or folder:
@@ -66,13 +65,13 @@ def _authority_locations(*, trust_env: bool) -> tuple[str, str]:
 
 
 def _file_version(path: str | Path | None) -> tuple[str, int]:
-    """Return a file and its time of change, so that a changed one is read again."""
     return ("", 0) if path is None else (os.fspath(path), Path(path).stat().st_mtime_ns)
 
 
 def _make_context(file: str, folder: str, ca_file: str, _ca_version: int) -> ssl.SSLContext:
     # Not `create_default_context`: it writes the keys to the file that SSLKEYLOGFILE names.
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    # RFC 8996 ends TLS 1.0 and 1.1; some systems' OpenSSL still allows them.
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.hostname_checks_common_name = False  # RFC 9525, section 2
     context.load_verify_locations(file or None, folder or None)
