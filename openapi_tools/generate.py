@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from openapi_tools.auth import check_credentials
 from openapi_tools.changes.tool_changes import ToolChange, find_changes, find_scheme_changes
 from openapi_tools.codegen.output_state import (
     EXATHENA,
@@ -28,7 +29,7 @@ from openapi_tools.codegen.package_plan import api_name, is_api_name
 from openapi_tools.codegen.render import render_files
 from openapi_tools.codegen.secret_warnings import secret_warnings
 from openapi_tools.codegen.writer import plan_files, write_files
-from openapi_tools.common.options import Select, check_credentials
+from openapi_tools.common.options import Select
 from openapi_tools.common.setting_fields import setting_names
 from openapi_tools.common.visible_text import StableNames
 from openapi_tools.errors import (
@@ -161,9 +162,11 @@ def generate_package(  # noqa: PLR0913 -- one for each option
 
 def _manifest_layout(target: str, layout: str) -> str:
     """Return the layout of the manifest, if target and layout go together."""
-    for name, value, known in (("target", target, TARGETS), ("layout", layout, LAYOUTS)):
-        if value not in known:
-            raise SettingsError(f"{name}: {value!r} does not exist; there are {', '.join(known)}.")
+    for name, value, choices in (("target", target, TARGETS), ("layout", layout, LAYOUTS)):
+        if value not in choices:
+            raise SettingsError(
+                f"{name}: {value!r} does not exist; there are {', '.join(choices)}."
+            )
     if target == EXATHENA and layout != LAYOUTS[0]:
         raise SettingsError(
             f"layout: {layout!r} is for Python; the target {target!r} has one only."
@@ -197,8 +200,8 @@ def _refuse_empty_package(skipped: Sequence[Skipped], standing: Sequence[str]) -
 def _load_package(
     options: LoadOptions, select: Select | None, config: Any, name: str, place: tuple[Any, str]
 ) -> tuple[Toolset, PackageData, ConfigFile | None]:
-    select, own = Select.parse(select), check_credentials(options.credentials)
-    options, file = load.read_options(replace(options, credentials=own), config)
+    select, user_credentials = Select.parse(select), check_credentials(options.credentials)
+    options, file = load.read_options(replace(options, credentials=user_credentials), config)
     settings, credentials = options.settings, options.credentials
     plain = replace(options, settings=settings.model_copy(update=_WITHOUT_FILES))
     document = DocumentReader(plain, find_duplicates=True).read()
@@ -215,7 +218,7 @@ def _load_package(
     toolset = load.make_toolset(operations, credentials, hides_keys=False)
     chosen = toolset
     if file is not None:
-        chosen = load.apply_configuration(toolset, file, own, selects=select is None)
+        chosen = load.apply_configuration(toolset, file, user_credentials, selects=select is None)
     chosen = chosen.select(select) if select is not None else chosen
     if len(toolset) and not len(chosen):
         # A slip in a tag must not empty an existing package.

@@ -106,7 +106,8 @@ def is_participle(name):
 def bare_names(paths):
     """Return functions whose whole name is a participle, an adverb or a preposition.
 
-    Properties are facts, and may be named so; an alias of a function counts by its own name.
+    Properties are facts, and may be named so, and class methods of a public class are constructors
+    beside its name: `ToolResult.failed(...)`. An alias of a function counts by its own name.
     """
     return tuple(
         f"{name_of(path)}:{line} {name}"
@@ -117,11 +118,21 @@ def bare_names(paths):
 
 
 def _callable_names(tree):
+    constructors = {
+        id(node)
+        for owner in ast.walk(tree)
+        if isinstance(owner, ast.ClassDef) and not owner.name.startswith("_")
+        for node in owner.body
+        if isinstance(node, FUNCTIONS)
+        and "classmethod" in map(ast.unparse, node.decorator_list)
+        and not node.name.startswith("_")
+    }
     for node in ast.walk(tree):
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 decorators = {ast.unparse(each).rpartition(".")[2] for each in node.decorator_list}
-                if not decorators & {"property", "cached_property", "setter"}:
+                is_fact = decorators & {"property", "cached_property", "setter"}
+                if not is_fact and id(node) not in constructors:
                     yield node.lineno, node.name
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Lambda()):
                 yield node.lineno, name

@@ -48,13 +48,16 @@ def test_every_kind_of_hidden_import_and_name_is_seen(tmp_path):
         "def sent():\n    from os import path\n    return path\n"
         "def _apart(told, *, own):\n    known = told\n    return own, known\n"
         "made = lambda: 1\n"
+        "class Result:\n"
+        "    @classmethod\n    def failed(cls):\n        return cls()\n"
+        "    @classmethod\n    def _built(cls):\n        return cls()\n"
     )
 
     names = {line.split()[-1] for line in house.bare_names([module])}
     variables = {line.split()[-1] for line in house.vague_variables([module])}
     imports = [line.partition(" ")[2] for line in house.hidden_imports([module])]
 
-    assert names == {"made", "sent", "_apart"}
+    assert names == {"made", "sent", "_apart", "_built"}
     assert variables == {"own", "told", "known", "made"}
     assert imports == ["__getattr__ of a module", "importlib.import_module", "import"]
 

@@ -5,6 +5,7 @@ from openapi_tools.auth.credentials import (
     CallCredentials,
     CredentialAdvice,
     Credentials,
+    check_credentials,
     declares_scheme,
 )
 from openapi_tools.auth.origin_policy import OriginPolicy
@@ -15,5 +16,6 @@ __all__ = [
     "CredentialAdvice",
     "Credentials",
     "OriginPolicy",
+    "check_credentials",
     "declares_scheme",
 ]

@@ -17,6 +17,7 @@ from openapi_tools.auth.schemes import (
     make_credential,
 )
 from openapi_tools.common.http_rules import parameter_key
+from openapi_tools.common.options import type_name
 from openapi_tools.errors import CallError, CredentialsError, OpenAPIToolsError
 from openapi_tools.model import Operation, SecurityScheme
 from openapi_tools.redaction import MASK, Redactor
@@ -332,4 +333,17 @@ def _read_scheme(name: str, credential: Mapping[str, Any]) -> SecurityScheme:
     kind = keys.get("type") or ("http" if scheme else "apiKey")
     return SecurityScheme(
         kind, name=keys.get("name", ""), location=keys.get("in", ""), scheme=scheme
+    )
+
+
+def check_credentials(credentials: Any) -> Mapping[str, Any]:
+    """Return credentials by scheme name, none for None; CredentialsError for no mapping."""
+    if credentials is None:
+        return {}
+    if isinstance(credentials, Mapping):
+        return credentials
+    form = '{"bearerAuth": "…"}'
+    raise CredentialsError(
+        f"credentials: give a mapping by scheme name, {form}, not {type_name(credentials)}; "
+        "toolset.security_schemes has the names."
     )

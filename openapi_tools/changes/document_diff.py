@@ -160,8 +160,8 @@ def _group_differences(
     for difference, tools in shared.items():
         yield _finding([difference], [records[name] for name in tools])
     for name, tool_differences in differences.items():
-        if others := [difference for difference in tool_differences if difference not in shared]:
-            yield _finding(others, [records[name]])
+        if unshared := [difference for difference in tool_differences if difference not in shared]:
+            yield _finding(unshared, [records[name]])
 
 
 def _finding(differences: list[_ToolDifference], records: list[ToolRecord]) -> dict[str, Any]:
@@ -169,13 +169,13 @@ def _finding(differences: list[_ToolDifference], records: list[ToolRecord]) -> d
     lines = [difference.line for difference in ordered]
     is_one = len(records) == 1
     subject = records[0].name if is_one else format_count(len(records), "tool")
-    more = f"; and {len(lines) - 1} more" if len(lines) > 1 else ""
+    rest = f"; and {len(lines) - 1} more" if len(lines) > 1 else ""
     kinds = [difference.kind for difference in ordered]
     return {
         "kind": "renamed" if "renamed" in kinds else kinds[0],
         "breaking": ordered[0].breaking,
         "pointer": _pointer(records[0]),
-        "message": f"{subject}: {lines[0]}{more}",
+        "message": f"{subject}: {lines[0]}{rest}",
         "details": lines,
         "tools": [record.name for record in records],
         "tool": records[0].name if is_one else "",

@@ -46,19 +46,6 @@ class Client(Protocol):
         """Close its connections."""
 
 
-def check_credentials(credentials: Any) -> Mapping[str, Any]:
-    """Return credentials by scheme name, none for None; CredentialsError for no mapping."""
-    if credentials is None:
-        return {}
-    if isinstance(credentials, Mapping):
-        return credentials
-    form = '{"bearerAuth": "…"}'
-    raise CredentialsError(
-        f"credentials: give a mapping by scheme name, {form}, not {type_name(credentials)}; "
-        "toolset.security_schemes has the names."
-    )
-
-
 def check_keys(mapping: Any, allowed: tuple[str, ...] | None, name: str) -> dict[str, Any]:
     """Return a mapping with known names (None for any) as a dict, {} for None; SettingsError."""
     if mapping is None:

@@ -251,7 +251,7 @@ class LinearPatterns(SchemaValidatorsFactory):
         super().__init__(inner.schema_validator_cls, inner.format_checker)
         self._inner = inner
 
-    def get_format_checker(self, *_formats: Any, **_others: Any) -> Any:
+    def get_format_checker(self, *_formats: Any, **_options: Any) -> Any:
         """Return the one checker: no formats are added, so that no copy is needed."""
         return self.format_checker
 

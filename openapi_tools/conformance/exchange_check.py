@@ -226,7 +226,7 @@ class _KnownRouteFinder:
     """A path finder for openapi-core that knows the route already."""
 
     def __init__(
-        self, route: Route, item: SchemaPath, operation: SchemaPath, _spec: Any, **_more: object
+        self, route: Route, item: SchemaPath, operation: SchemaPath, _spec: Any, **_options: object
     ) -> None:
         self._found = PathOperationServer(
             item, operation, None, TemplateResult(route.path, dict(route.variables)), None

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from openapi_tools._version import __version__
-from openapi_tools.auth import Credentials, OriginPolicy, declares_scheme
+from openapi_tools.auth import Credentials, OriginPolicy, check_credentials, declares_scheme
 from openapi_tools.auth.authorization_server import Channel
 from openapi_tools.auth.schemes import TokenContext
 from openapi_tools.common.http_rules import InvalidUrlError, read_url
-from openapi_tools.common.options import check_credentials, type_name
+from openapi_tools.common.options import type_name
 from openapi_tools.errors import CallError, ErrorType, SettingsError, SourceError
 from openapi_tools.loading.source import Source, too_large
 from openapi_tools.model import Operation

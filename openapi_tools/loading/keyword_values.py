@@ -132,7 +132,7 @@ READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     **dict.fromkeys(("minProperties", "maxProperties", "minContains", "maxContains"), _read_count),
     **dict.fromkeys(
         ("deprecated", "writeOnly", "readOnly", "uniqueItems"),
-        lambda value: ABSENT if (found := json_values.as_boolean(value)) is None else found,
+        lambda value: ABSENT if (flag := json_values.as_boolean(value)) is None else flag,
     ),
 }
 """For each keyword without schemas: returns its value as converted, or `ABSENT`."""

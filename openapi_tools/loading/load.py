@@ -10,7 +10,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Unpack
 
 from openapi_tools import errors
-from openapi_tools.common.options import Select, check_credentials, type_name
+from openapi_tools.auth import check_credentials
+from openapi_tools.common.options import Select, type_name
 from openapi_tools.loading import configured_tools
 from openapi_tools.loading.document_reader import DocumentReader, LoadOptions
 from openapi_tools.loading.lazy_dict import materialize
@@ -149,7 +150,9 @@ def _load(
     loop: asyncio.AbstractEventLoop | None = None,
     record: FetchRecord | None = None,
 ) -> Toolset:
-    select, credentials = Select.parse(select), check_credentials(options.credentials)
+    if select is not None:
+        select = Select.parse(select)  # before anything is read
+    credentials = check_credentials(options.credentials)
     options, file = read_options(replace(options, credentials=credentials), config)
     if callable(options.source):
         options = _adapt_application(options)

@@ -8,10 +8,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.auth import Credentials, OriginPolicy
+from openapi_tools.auth import Credentials, OriginPolicy, check_credentials
 from openapi_tools.common.http_rules import names_credential, parameter_key
 from openapi_tools.common.options import (
-    check_credentials,
     check_keys,
     describe_unknown_setting,
     type_name,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
     from openapi_tools.providers.toolset_definitions import ToolsetDefinitions
 
 
+@dataclass(slots=True, eq=False)
 class DefinitionLists:
     """Makes definitions, and remembers those of the last provider.
 
@@ -18,10 +20,9 @@ class DefinitionLists:
         notes: On the tools that a provider does not take, by its profile.
     """
 
-    def __init__(self) -> None:
-        self.profile: str | None = None
-        self.notes: dict[str, list[str]] = {}
-        self._definitions: ToolsetDefinitions | None = None
+    profile: str | None = None
+    notes: dict[str, list[str]] = field(default_factory=dict)
+    _definitions: ToolsetDefinitions | None = None
 
     def list_notes(self) -> Iterator[str]:
         """Yield the notes of all providers."""

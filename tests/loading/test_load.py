@@ -298,7 +298,7 @@ def test_a_documents_memory_is_given_back_with_its_tools():
         assert tool.input_schema
         assert tool.operation
         del tool
-    cells = toolset._about.document.__closure__
+    cells = toolset._info.document.__closure__
     known = [weakref.ref(toolset), *(weakref.ref(cell.cell_contents) for cell in cells)]
     del cells
     gc.collect()
