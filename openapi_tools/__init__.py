@@ -8,7 +8,6 @@ first used, so that importing the package costs nothing.
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 
 if sys.version_info < (3, 11):  # noqa: UP036 -- a clone may run without pip, which would say so
     version = ".".join(map(str, sys.version_info[:2]))
@@ -16,6 +15,7 @@ if sys.version_info < (3, 11):  # noqa: UP036 -- a clone may run without pip, wh
     raise (SystemExit if sys.argv[:1] == ["-m"] else ImportError)(reason)
 
 from openapi_tools._version import __version__
+from openapi_tools.common.lazy_names import load_public_name
 
 TYPE_CHECKING = False  # type checkers take it for true; `typing` would double the start's cost
 if TYPE_CHECKING:
@@ -131,12 +131,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used (PEP 562)."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = next((home for home, names in _HOMES.items() if name in names), "errors")
-    value = getattr(import_module(f"openapi_tools.{home}"), name)
-    globals()[name] = value
-    return value
+    return load_public_name(__name__, name, _HOMES, default="errors")
 
 
 def __dir__() -> list[str]:

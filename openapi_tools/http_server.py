@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import h11
+import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from openapi_tools.errors import SettingsError
@@ -57,6 +58,11 @@ PARSING: dict[str, Any] = {
     "h11_max_incomplete_event_size": 64 * 1024,
 }
 """The options of `uvicorn.Config` that decide how bytes become requests."""
+
+
+def make_server(app: Any) -> uvicorn.Server:
+    """Return a server of an ASGI application that logs next to nothing, as tests want it."""
+    return uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan="off", **PARSING))
 
 
 class RequestRefusedError(Exception):

@@ -27,12 +27,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def _load_testing() -> Any:
+    # start-up time of pytest: most runs use neither fixture
+    from openapi_tools import testing
+
+    return testing
+
+
 @pytest.fixture
 def openapi_mock() -> Iterator[Callable[..., MockApi]]:
     """Return `mock_api`; the test fails at its end if a request broke the document."""
-    from openapi_tools import testing  # start-up time of pytest
-
     mocks: list[MockApi] = []
+    testing = _load_testing()
 
     def make(document: Any, **options: Any) -> MockApi:
         mocks.append(testing.mock_api(document, **options))
@@ -45,9 +51,9 @@ def openapi_mock() -> Iterator[Callable[..., MockApi]]:
 @pytest.fixture
 def openapi_cassette(request: pytest.FixtureRequest) -> Iterator[Cassette]:
     """Return the cassette of a test: `cassettes/<module>/<test>.json` beside the module."""
-    from openapi_tools import testing  # start-up time of pytest
-
     name = re.sub(r"[^\w.-]+", "-", request.node.name).strip("-")
     path = Path(request.path.parent, "cassettes", request.path.stem, f"{name}.json")
-    with testing.Cassette(path, mode=request.config.getoption("--openapi-record")) as cassette:
+    with _load_testing().Cassette(
+        path, mode=request.config.getoption("--openapi-record")
+    ) as cassette:
         yield cassette

@@ -5,8 +5,9 @@ The names below are what generated packages import; each is imported when it is 
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from openapi_tools.common.lazy_names import load_public_name
 
 if TYPE_CHECKING:
     from openapi_tools.common.options import Select
@@ -68,12 +69,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import a name when it is first used (PEP 562)."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = next((home for home, names in _HOMES.items() if name in names), "model")
-    value = getattr(import_module(f"openapi_tools.{home}"), name)
-    globals()[name] = value
-    return value
+    return load_public_name(__name__, name, _HOMES, default="model")
 
 
 def __dir__() -> list[str]:

@@ -18,6 +18,8 @@ from openapi_tools.common.json_values import json_size
 from openapi_tools.common.setting_fields import DEFAULT_SETTINGS
 from openapi_tools.common.visible_text import truncate_text
 from openapi_tools.errors import SettingsError
+from openapi_tools.providers.containers import rename_properties
+from openapi_tools.providers.dialects import Gemini, Strict, check_strict
 from openapi_tools.providers.forms import CannotExpress
 from openapi_tools.providers.memory import Memory
 from openapi_tools.providers.visible_types import add_visible_types, reserve_for_types
@@ -100,9 +102,7 @@ class ProviderDefinition:
             with suppress(*_FAULTS):
                 if _shape_schema(self._schema, "anthropic", Memory())[0] is self._schema:
                     return None  # no name is changed
-        from openapi_tools.providers.restore import Restorer
-
-        return Restorer(self._schema, self._profile)
+        return _make_restorer(self._schema, self._profile)
 
 
 class DefinitionLimits(NamedTuple):
@@ -121,9 +121,14 @@ def create_restorer(tool: DescribedTool, profile: str) -> Restorer | None:
             return define_tool(tool, profile, loosely=True).restorer
         except CannotExpress:  # the tool has no definition
             profile = profile if profile == "gemini" else ""
+    return _make_restorer(tool.input_schema, profile)
+
+
+def _make_restorer(schema: Schema, profile: str) -> Restorer:
+    # start-up time: it imports jsonschema_rs, and most models' arguments fit as they are
     from openapi_tools.providers.restore import Restorer
 
-    return Restorer(tool.input_schema, profile)
+    return Restorer(schema, profile)
 
 
 def check_profile(profile: str) -> None:
@@ -305,8 +310,6 @@ class _DefinitionWriter:
         sizes, inline = self._memory.shortener.sizes, self._profile in _SUBSETS
         visible = add_visible_types(shaped, self._schema_limit(), sizes, inline=inline)
         if self._profile == "openai_strict" and visible is not shaped:
-            from openapi_tools.providers.dialects import check_strict
-
             try:
                 check_strict(visible, self._memory.tallies)
             except CannotExpress:  # an inlined target counts twice against the limits
@@ -336,8 +339,6 @@ def _shape_schema(schema: Schema, profile: str, memory: Memory) -> tuple[Schema,
     if profile in _PLAIN:
         return schema, ()
     if profile == "anthropic":
-        from openapi_tools.providers.containers import rename_properties
-
         return rename_properties(schema, _ANTHROPIC_KEY.fullmatch, memory.renamed_schemas), ()
     return _shape_for_subset(schema, profile, memory)
 
@@ -345,7 +346,7 @@ def _shape_schema(schema: Schema, profile: str, memory: Memory) -> tuple[Schema,
 def _shape_for_subset(
     schema: Schema, profile: str, memory: Memory, levels: int | None = None
 ) -> tuple[Schema, tuple[str, ...]]:
-    from openapi_tools.providers.dialects import Gemini, Strict, check_strict
+    # start-up time: it imports jsonschema_rs, and half of the profiles take schemas as they are
     from openapi_tools.providers.shaper import SchemaShaper
 
     strict = profile == "openai_strict"

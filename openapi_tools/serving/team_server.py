@@ -24,7 +24,6 @@ from openapi_tools.serving.refusals import Refusals
 from openapi_tools.serving.served_apis import Handover, ServedApi, ServedApis
 from openapi_tools.serving.server_records import (
     AuditLog,
-    CallMetrics,
     caller,
     escape_last_resort,
     logger,
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
     from starlette.requests import Request
 
+    from openapi_tools.serving.call_metrics import CallMetrics
     from openapi_tools.serving.user_credentials import UserAccess
     from openapi_tools.state.shared_state import SharedState
     from openapi_tools.toolsets.toolset import Toolset
@@ -128,6 +128,9 @@ class WebServer:
         self._is_ending = False
         self._metrics: CallMetrics | None = None
         if find_spec("prometheus_client") is not None:
+            # Imported here: it needs the extra `serve`, and reads the environment when imported.
+            from openapi_tools.serving.call_metrics import CallMetrics
+
             self._metrics = CallMetrics()
         self._audit = AuditLog(serve.audit)
         self._refusals = Refusals() if self._access is None else self._access.refusals

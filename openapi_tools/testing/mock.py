@@ -175,17 +175,12 @@ class MockApi:
         Raises: MissingExtraError without uvicorn; OSError if the port is in use.
         """
         with require_extra("testing"):
-            import uvicorn
-
-            from openapi_tools import http_server
+            from openapi_tools import http_server  # needs uvicorn
         advice = "This mock responds to 127.0.0.1 and localhost only."
         check = http_server.HostCheck(http_server.LOOPBACK, advice=advice)
         guarded = http_server.HostGuard(self, check)
         with socket.create_server(("127.0.0.1", port)) as listening:
-            config = uvicorn.Config(
-                guarded, log_level="critical", lifespan="off", **http_server.PARSING
-            )
-            server = uvicorn.Server(config)
+            server = http_server.make_server(guarded)
             thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
             thread.start()
             try:

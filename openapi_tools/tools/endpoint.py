@@ -17,6 +17,7 @@ from openapi_tools.redaction.marked_schemas import EXTENSION
 from openapi_tools.requests import Preview, preview_request
 from openapi_tools.requests.builder import RequestPlan, describe_files
 from openapi_tools.responses.list_reader import ListReader
+from openapi_tools.responses.response_shape import ResponseShapes
 from openapi_tools.state.file_store import ResponseFiles, find_store
 from openapi_tools.tools.fixed_arguments import FixedArguments
 from openapi_tools.tools.follow_ups import FollowUps
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from openapi_tools.auth import CallCredentials
     from openapi_tools.responses.long_running import LongRunningReader
     from openapi_tools.responses.paging import PageReader
-    from openapi_tools.responses.response_shape import ResponseShaper, ResponseShapes
+    from openapi_tools.responses.response_shape import ResponseShaper
     from openapi_tools.tools.call import Call
     from openapi_tools.tools.session import Session
     from openapi_tools.tools.tool_protocol import Tool
@@ -95,9 +96,6 @@ class Endpoint:
     @cached_property
     def shapes(self) -> ResponseShapes:
         """The shapes that calls may ask for."""
-        # Start-up: it reads tables of the configuration, and most tools need none.
-        from openapi_tools.responses.response_shape import ResponseShapes
-
         return ResponseShapes(self._tool, self._settings)
 
     def label_of(self, address: str) -> str:

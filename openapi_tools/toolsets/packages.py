@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from contextlib import AsyncExitStack
 from functools import cache
-from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Unpack
 
 from openapi_tools.common.json_schema import transform_schemas
 from openapi_tools.common.json_values import omit_keys
+from openapi_tools.common.lazy_names import import_by_name
 from openapi_tools.common.options import VARIABLE, Select, check_keys, close_names, expand_variables
 from openapi_tools.common.setting_fields import DEFAULT_SETTINGS
 from openapi_tools.configuration.tool_shape import credential_shape, shape_operation, shape_schema
@@ -128,7 +128,7 @@ def tool_class(package: str, name: str) -> type[OperationTool]:
     """Return the class of a tool, by either's name, or raise AttributeError; imports its module."""
     tool = None if name.startswith("__") else _tools_by_name(_index(package)).get(name)
     # `from . import schemas` asks here first, also where a tool has that name.
-    is_folder = hasattr(_import(package), "__path__")
+    is_folder = hasattr(import_by_name(package), "__path__")
     if tool is None or (name == tool and is_folder and find_spec(f"{package}.{name}")):
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
     return _import_class(package, tool, _index(package).INDEX[tool])
@@ -153,13 +153,8 @@ def class_name(tool: str) -> str:
 
 
 def _index(package: str) -> Any:
-    module = _import(package)
-    return _import(f"{package}.index") if hasattr(module, "__path__") else module
-
-
-def _import(name: str) -> Any:
-    # By name, as the package is the user's.
-    return import_module(name)
+    module = import_by_name(package)
+    return import_by_name(f"{package}.index") if hasattr(module, "__path__") else module
 
 
 def _class_name(tool: str, location: str) -> str:
@@ -168,7 +163,7 @@ def _class_name(tool: str, location: str) -> str:
 
 def _import_class(package: str, tool: str, location: str) -> type[OperationTool]:
     stem = location.partition(":")[0]
-    module = _import(f"{package}.{stem}" if stem else package)
+    module = import_by_name(f"{package}.{stem}" if stem else package)
     tool_class: type[OperationTool] = getattr(module, _class_name(tool, location))
     return tool_class
 
