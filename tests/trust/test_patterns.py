@@ -60,7 +60,7 @@ def test_every_pattern_is_found_or_listed():
     assert len(places) > 200
     assert {
         "redaction.named_values:_HEAD",
-        "http_rules:_LINK",
+        "common.http_rules:_LINK",
         "loading.other_files:_DOCUMENT_LINKS[0]",
     } <= (places)
     assert "codegen.output_state:_JSON_MARK" in places  # of bytes
