@@ -11,12 +11,19 @@ from __future__ import annotations
 import json
 import re
 from math import ceil, floor, inf
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from openapi_tools.common.json_schema import IN_PLACE_KEYWORDS, is_type
 from openapi_tools.common.json_values import dump_json_bytes, unique_values
 from openapi_tools.common.visible_text import truncate_text
-from openapi_tools.loading.keyword_values import ABSENT, extend_description, ignore_report
+from openapi_tools.loading.keyword_values import (
+    ABSENT,
+    BOUNDS,
+    NUMBER_LIMITS,
+    VALUE_LIMITS,
+    extend_description,
+    ignore_report,
+)
 from openapi_tools.loading.patterns import matches, read_pattern
 from openapi_tools.loading.schema_examples import (
     SchemaExamples,
@@ -40,20 +47,8 @@ _BOUNDS = (
     ("minProperties", "maxProperties"),
     ("minContains", "maxContains"),
 )
-_OF_NUMBERS = ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "multipleOf")
-_OF_VALUES = frozenset(
-    {"pattern", "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"}
-    | {*_OF_NUMBERS}
-)
-"""Keywords that an enumeration makes needless, and dead where its values break them."""
-_CONTAINED = frozenset({"minContains", "maxContains"})
-CHECKED_KEYWORDS: Final = (
-    frozenset({"enum", "const", "additionalProperties"}) | _OF_VALUES | _CONTAINED
-)
-"""Keywords that values of the same schema may contradict, or that hold such values."""
 _MAX_TEXT = 60
 _MAX_PATTERN = 200
-_BOUNDING = (_OF_VALUES | _CONTAINED) - {"pattern"}
 _STRING = frozenset({str})
 _ELLIPSIS = re.compile(r"\.\.\.|…")
 _KINDS = {
@@ -88,25 +83,12 @@ def resolve_contradictions(
         _move_keywords_to_items(out, report)
     if "const" in out or "enum" in out:
         _apply_enum(out, also_null=also_null, report=report)
-    if not _BOUNDING.isdisjoint(out):
+    if not BOUNDS.isdisjoint(out):
         _drop_impossible_bounds(out, may_be_empty=may_be_empty, report=report)
     if out.get("additionalProperties") is False and "patternProperties" not in out:
         _declare_required(out, report)
     if "pattern" in out and reads_pattern:
         _check_pattern(out, out["pattern"], report)
-
-
-def may_have_contradictions(out: Node) -> bool:
-    """Return quickly whether keywords of a schema may contradict one another."""
-    keywords = CHECKED_KEYWORDS.intersection(out)
-    if len(keywords) != 1:
-        return bool(keywords)
-    (keyword,) = keywords
-    if keyword in _BOUNDING:
-        return bool(out[keyword] == 0)
-    if keyword == "enum":
-        return out.get("type") != "string" or not _STRING.issuperset(map(type, out["enum"]))
-    return keyword != "additionalProperties" or (out[keyword] is False and "required" in out)
 
 
 def drop_unfitting_values(
@@ -169,7 +151,7 @@ def _apply_enum(out: Node, *, also_null: bool, report: Report) -> None:
     is_plain = types == ["string"] and _STRING.issuperset(map(type, values))
     if types and not is_plain and not all(_is_any(value, declared) for value in values):
         values = _join_types(out, keyword, declared, report)
-    for key in sorted(out.keys() & _OF_VALUES):
+    for key in sorted(out.keys() & VALUE_LIMITS):
         if not all_satisfy(key, out[key], values):
             report(key, f"contradicts values of {keyword!r}; it is not enforced.")
             del out[key]
@@ -225,8 +207,8 @@ def _drop_impossible_bounds(out: Node, *, may_be_empty: bool, report: Report) ->
         if out.get(most) == 0 and not may_be_empty and out.get("enum") != [""]:
             report(most, "is 0, which only an empty value keeps; it is not enforced.")
             del out[most]
-    if not out.keys().isdisjoint(_OF_NUMBERS) and not _has_number(out):
-        bounds = [key for key in _OF_NUMBERS if key in out]
+    if not out.keys().isdisjoint(NUMBER_LIMITS) and not _has_number(out):
+        bounds = [key for key in NUMBER_LIMITS if key in out]
         report(bounds[0], f"leaves no number together with {bounds[1:]}; none is enforced.")
         for key in bounds:
             del out[key]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from openapi_tools.common.json_values import as_dict, as_list, is_string
 from openapi_tools.common.page_names import fold_name
@@ -22,14 +22,10 @@ if TYPE_CHECKING:
 _NAMES = ("x-enumNames", "x-enum-varnames", "x-enum-names", "x-enumVarnames")
 _DESCRIPTIONS = ("x-enum-descriptions", "x-enumDescriptions", "x-enum-description")
 _MS = "x-ms-enum"
-_EXTENSIONS = frozenset({*_NAMES, *_DESCRIPTIONS, _MS})
+ENUM_EXTENSIONS: Final = frozenset({*_NAMES, *_DESCRIPTIONS, _MS})
+"""Keys of a Schema Object that may name the values of its enum."""
 _MOST = 200  # values of an enum that are described
 _LONGEST = 200  # characters of the words of one value
-
-
-def has_enum_words(node: Node) -> bool:
-    """Return whether a Schema Object may name the values of its enum."""
-    return not _EXTENSIONS.isdisjoint(node)
 
 
 def add_enum_words(description: str, node: Node, limit: int) -> str:

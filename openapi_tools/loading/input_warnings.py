@@ -13,9 +13,8 @@ from openapi_tools.common.json_schema import UNIONS
 from openapi_tools.common.json_values import Node, as_boolean, as_dict, as_list, join_pointer
 from openapi_tools.errors import DocumentError
 from openapi_tools.loading import keyword_values, versions
-from openapi_tools.loading.contradictions import CHECKED_KEYWORDS
 from openapi_tools.loading.document import is_left_out
-from openapi_tools.loading.schema_examples import EXAMPLE_KEYWORDS
+from openapi_tools.loading.keyword_values import CHECKED_KEYWORDS, EXAMPLE_KEYWORDS
 from openapi_tools.loading.type_names import file_remark, type_remark
 
 if TYPE_CHECKING:

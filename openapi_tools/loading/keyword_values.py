@@ -1,4 +1,4 @@
-"""The keywords of a schema: their values, and older versions in terms of 2020-12.
+"""The keywords of a schema: their values, older versions as 2020-12 has them, what may disagree.
 
 Spec: JSON Schema Core 2020-12, sections 10 and 11; Validation 2020-12, sections 6 to 9.
 """
@@ -263,3 +263,54 @@ ANNOTATIONS: Final = frozenset(
 
 def ignore_report(_keyword: str, _message: str) -> None:
     """Report nothing: a warning is made where the whole document is looked at."""
+
+
+NUMBER_LIMITS: Final = ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "multipleOf")
+VALUE_LIMITS: Final = frozenset(
+    {"pattern", "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"}
+    | {*NUMBER_LIMITS}
+)
+"""Keywords that an enumeration makes needless, and dead where its values break them."""
+BOUNDS: Final = (VALUE_LIMITS | {"minContains", "maxContains"}) - {"pattern"}
+CHECKED_KEYWORDS: Final = VALUE_LIMITS | BOUNDS | {"enum", "const", "additionalProperties"}
+"""Keywords that values of the same schema may contradict, or that hold such values."""
+EXAMPLE_KEYWORDS: Final = frozenset({"examples", "default"})  # they show values to a model
+REFERRING: Final = json_schema.IN_PLACE_KEYWORDS | {"$ref"}
+PART_KEYWORDS: Final = frozenset(
+    {"properties", "patternProperties", "additionalProperties", "propertyNames"}
+    | {"items", "prefixItems", "contains", "unevaluatedItems", "unevaluatedProperties"}
+)
+LIMITS: Final = json_schema.ASSERTION_KEYWORDS | REFERRING | PART_KEYWORDS
+LIMITS_BESIDE_TYPE: Final = LIMITS - {"type", "enum"}
+_PYTHON_TYPES = {"string": str, "integer": int, "boolean": bool}
+
+
+# Two quick looks: most schemas need no closer one.
+
+
+def may_have_contradictions(out: Node) -> bool:
+    """Return whether keywords of a converted schema may contradict one another."""
+    keywords = CHECKED_KEYWORDS.intersection(out)
+    if len(keywords) != 1:
+        return bool(keywords)
+    (keyword,) = keywords
+    if keyword in BOUNDS:
+        return bool(out[keyword] == 0)
+    if keyword == "enum":
+        return out.get("type") != "string" or not _STRING_CLASS.issuperset(map(type, out["enum"]))
+    return keyword != "additionalProperties" or (out[keyword] is False and "required" in out)
+
+
+def may_show_misfits(schema: Node) -> bool:
+    """Return whether a converted schema may have an example or a default that it refuses."""
+    if EXAMPLE_KEYWORDS.isdisjoint(schema):
+        return False
+    kind = schema.get("type")
+    plain = _PYTHON_TYPES.get(kind) if isinstance(kind, str) else None
+    if plain is None or not LIMITS_BESIDE_TYPE.isdisjoint(schema):
+        return True
+    shown: list[Any] = schema.get("examples", [])
+    if "default" in schema:
+        shown = [*shown, schema["default"]]
+    values: list[Any] = schema.get("enum", shown)
+    return not all(value.__class__ is plain and value in values for value in shown)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from openapi_tools.common import visible_text
 from openapi_tools.common.json_values import Node, as_boolean, as_dict, as_string, is_true
 from openapi_tools.loading import versions
-from openapi_tools.loading.enum_words import add_enum_words, has_enum_words
+from openapi_tools.loading.enum_words import ENUM_EXTENSIONS, add_enum_words
 from openapi_tools.loading.examples import example_values, find_fitting_example, has_examples
 from openapi_tools.loading.keyword_values import ABSENT, is_longer
 from openapi_tools.model import DEFAULT_STYLES, Parameter
@@ -67,8 +67,8 @@ class Parameters:
     def _enum_holder(self, node: Node, resource: Resource) -> Node | None:
         """Return a schema with the words of enum values that a parameter's description replaced."""
         schema = as_dict(self._modern_parameter(node).get("schema"))
-        if not has_enum_words(node):
-            return schema if has_enum_words(schema) else None
+        if ENUM_EXTENSIONS.isdisjoint(node):
+            return None if ENUM_EXTENSIONS.isdisjoint(schema) else schema
         # Beside the schema in place of inside it, or Swagger 2.0.
         target = as_dict(self._document.references.follow(schema, resource).node)
         return {**node, "enum": target.get("enum", as_dict(target.get("items")).get("enum"))}

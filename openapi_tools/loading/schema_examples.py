@@ -10,11 +10,19 @@ from __future__ import annotations
 
 import json
 import operator
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from openapi_tools.common.json_schema import ASSERTION_KEYWORDS, IN_PLACE_KEYWORDS, is_type
 from openapi_tools.common.json_values import contains_value, is_equal, unique_values
-from openapi_tools.loading.keyword_values import ABSENT, MAX_LITERAL
+from openapi_tools.loading.keyword_values import (
+    ABSENT,
+    LIMITS,
+    LIMITS_BESIDE_TYPE,
+    MAX_LITERAL,
+    PART_KEYWORDS,
+    REFERRING,
+)
 from openapi_tools.loading.patterns import matches
 from openapi_tools.loading.schema_components import target_name
 from openapi_tools.validation.check_cost import UNUSABLE, compile_schema, pattern_size
@@ -25,17 +33,8 @@ if TYPE_CHECKING:
     from openapi_tools.common.json_values import Node
 
 
-EXAMPLE_KEYWORDS: Final = frozenset({"examples", "default"})  # keywords that show values to a model
 _SCALARS = (str, int, float, bool, type(None))
-_REFERRING = IN_PLACE_KEYWORDS | {"$ref"}
-_PARTS = frozenset(
-    {"properties", "patternProperties", "additionalProperties", "propertyNames"}
-    | {"items", "prefixItems", "contains", "unevaluatedItems", "unevaluatedProperties"}
-)
-_ASSERTING = ASSERTION_KEYWORDS | _REFERRING | _PARTS
-_PLAIN = frozenset({"type", "enum"})
 _STRING = frozenset({str})
-_OTHER_ASSERTIONS = _ASSERTING - _PLAIN
 # A validator gives the same verdict, but making one costs more than converting the schema.
 _DIRECT = frozenset(
     {"type", "enum", "const", "pattern", "minLength", "maxLength", "minimum", "maximum"}
@@ -43,19 +42,18 @@ _DIRECT = frozenset(
     | {"items", "properties", "required", "additionalProperties", "$ref", "allOf", "anyOf"}
 )
 """Keywords that are judged here; a schema with others needs a validator."""
-_PYTHON_TYPES = {"string": str, "integer": int, "boolean": bool}
 _MAX_SCHEMAS = 2_000  # schemas that judge one value; a value with more of them counts as fitting
 _MAX_READINGS = 200  # schemas whose reading of one value is tried
 _MAX_WORK = 300_000  # schemas that judge values of one document; then all values count as fitting
 _MAX_DEPTH = 24  # of references and parts in one another
 
 
+@dataclass(slots=True, eq=False)
 class DefinitionFinder:
     """Finds the converted definitions of a document; `left` bounds the work on shown values."""
 
-    def __init__(self, find: Callable[[str], Node]) -> None:
-        self.find = find
-        self.left = _MAX_WORK
+    find: Callable[[str], Node]
+    left: int = _MAX_WORK
 
 
 class OpenDefinitionError(Exception):
@@ -79,20 +77,20 @@ def fits(schema: Any, value: Any, definitions: DefinitionFinder, depth: int = 0)
     """Return whether a converted schema accepts a value."""
     if not isinstance(schema, dict):
         return bool(schema)
-    if _OTHER_ASSERTIONS.isdisjoint(schema):
+    if LIMITS_BESIDE_TYPE.isdisjoint(schema):
         is_typed = "type" not in schema or _is_one_of(schema["type"], value)
         return is_typed and ("enum" not in schema or contains_value(schema["enum"], value))
-    keywords = _ASSERTING.intersection(schema)
+    keywords = LIMITS.intersection(schema)
     is_scalar = isinstance(value, _SCALARS)
-    if is_scalar and keywords.isdisjoint(_REFERRING):
-        return all(satisfies(key, schema[key], value) for key in keywords - _PARTS)
+    if is_scalar and keywords.isdisjoint(REFERRING):
+        return all(satisfies(key, schema[key], value) for key in keywords - PART_KEYWORDS)
     if definitions.left <= 0 or depth > _MAX_DEPTH:
         return True
     if not keywords <= _DIRECT:
         return _is_valid(schema, value, definitions)
     definitions.left -= 1
     return (
-        all(satisfies(key, schema[key], value) for key in keywords - _PARTS)
+        all(satisfies(key, schema[key], value) for key in keywords - PART_KEYWORDS)
         and _fits_in_place(schema, value, definitions, depth + 1)
         and (is_scalar or _has_fitting_parts(schema, value, definitions, depth + 1))
     )
@@ -176,19 +174,6 @@ _CHECKS: Mapping[str, Callable[[Any, Any], bool]] = {
     **_OF_STRINGS,
     **_OF_ARRAYS,
 }
-
-
-def has_plain_examples(schema: Node) -> bool:
-    """Return quickly whether all values that a schema shows are of its one type, or in its enum."""
-    kind = schema.get("type")
-    plain = _PYTHON_TYPES.get(kind) if isinstance(kind, str) else None
-    if plain is None or not _OTHER_ASSERTIONS.isdisjoint(schema):
-        return False
-    shown: list[Any] = schema.get("examples", [])
-    if "default" in schema:
-        shown = [*shown, schema["default"]]
-    values: list[Any] = schema.get("enum", shown)
-    return all(value.__class__ is plain and value in values for value in shown)
 
 
 class _SchemaExcerpt:

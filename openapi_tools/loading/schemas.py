@@ -18,12 +18,10 @@ from openapi_tools.common.visible_text import plain_text, short_hash, strip_hidd
 from openapi_tools.errors import InvalidDocument
 from openapi_tools.loading import all_of, keyword_values
 from openapi_tools.loading.contradictions import (
-    CHECKED_KEYWORDS,
     drop_unfitting_values,
-    may_have_contradictions,
     resolve_contradictions,
 )
-from openapi_tools.loading.enum_words import add_enum_words, has_enum_words
+from openapi_tools.loading.enum_words import ENUM_EXTENSIONS, add_enum_words
 from openapi_tools.loading.hidden_properties import HiddenProperties
 from openapi_tools.loading.merge_patches import patch_schema
 from openapi_tools.loading.schema_components import (
@@ -34,10 +32,8 @@ from openapi_tools.loading.schema_components import (
     target_name,
 )
 from openapi_tools.loading.schema_examples import (
-    EXAMPLE_KEYWORDS,
     DefinitionFinder,
     OpenDefinitionError,
-    has_plain_examples,
 )
 
 if TYPE_CHECKING:
@@ -58,7 +54,7 @@ _LIMITING = keyword_values.APPLICATORS.union(keyword_values.READERS) - (
 """Keywords with which a component that is a reference means something else."""
 _USUAL = {"type": str, "description": str, "deprecated": bool, "uniqueItems": bool}
 """Keywords that stay unconverted if their value has this class."""
-_SETTLED = CHECKED_KEYWORDS | EXAMPLE_KEYWORDS
+_SETTLED = keyword_values.CHECKED_KEYWORDS | keyword_values.EXAMPLE_KEYWORDS
 _OBJECT_LIMITS = frozenset({"properties", "additionalProperties"})
 
 
@@ -243,7 +239,9 @@ class Schemas:
             out = all_of.merge_all(
                 {**converted_siblings, "allOf": [converted]}, self._inline_reference, report
             )
-        return out if EXAMPLE_KEYWORDS.isdisjoint(out) else self.drop_unfitting_values(out, report)
+        if keyword_values.EXAMPLE_KEYWORDS.isdisjoint(out):
+            return out
+        return self.drop_unfitting_values(out, report)
 
     def _define_target(self, node: Node, resource: Resource) -> str:
         target = self._references.follow(node, resource, stops=self._has_limits)
@@ -281,7 +279,7 @@ class Schemas:
                 self._convert_applicator(out, key, value, resource, depth + 1)
         if "description" in out:
             out["description"] = self._text(out["description"])
-        if "enum" in out and has_enum_words(node):
+        if "enum" in out and not ENUM_EXTENSIONS.isdisjoint(node):
             words = add_enum_words(out.get("description", ""), node, self._limit)
             out |= {"description": words} if words else {}
         kind = out.get("type", "string")
@@ -295,7 +293,7 @@ class Schemas:
 
     def _finish(self, out: Node, report: Report, *, also_null: bool, may_be_empty: bool) -> Node:
         """Return a schema without what its own values contradict, and with what clients need."""
-        if may_have_contradictions(out):
+        if keyword_values.may_have_contradictions(out):
             if "pattern" in out and len(self._patterns) <= MAX_PATTERNS:
                 self._patterns.add(out["pattern"])
             resolve_contradictions(
@@ -309,7 +307,7 @@ class Schemas:
             out = self._add_items(out)
         if also_null:
             out = keyword_values.make_nullable(out)
-        if not EXAMPLE_KEYWORDS.isdisjoint(out) and not has_plain_examples(out):
+        if keyword_values.may_show_misfits(out):
             self._drop_unfitting_values(out, report)
         return out
 
