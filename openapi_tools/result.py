@@ -272,7 +272,7 @@ class ToolResult(BaseModel):
         return "\n\n".join(filter(None, (self._text(), self.header_note)))
 
     def _text(self) -> str:
-        """Return the output as text, which is never empty: providers refuse that."""
+        # Never empty: providers refuse an empty result.
         if self.output is None:
             return self._word()
         if isinstance(self.output, str):
@@ -315,7 +315,6 @@ def contents_of(output: Any, text: str, note: str = "") -> list[TextContent | Im
 
 
 def _images_in_words(output: Any) -> str:
-    """Return an output with its images named in words if one is large, else an empty string."""
     contents = contents_of(output, "")
     sizes = [_bytes_in(part.data) for part in contents if isinstance(part, ImageContent)]
     is_large = max(sizes, default=0) > SettingFields.max_base64_bytes

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
     _Pairs = tuple[tuple[str, str], ...]
 
+# Stricter than RFC 3986, sections 3.2 and 3.3: no user, no percent-encoded host, no backslash,
+# as clients disagree about where such an address leads.
 _URL = re.compile(
     r"(?P<scheme>https?)://(?P<host>\[[0-9A-Fa-f:.]+\]|[^\x00-\x20\x7f/?#@:\[\]\\%<>^`{|}\"]+)"
     r"(?::(?P<port>[0-9]{0,5}))?(?P<path>/[^\x00-\x1f\x7f?#\\]*)?",
@@ -71,6 +73,8 @@ def document_server_url(servers: Sequence[Server], settings: Settings) -> str:
     return _check_server_url(url)
 
 
+# For the hint of a 404: a `base_url` replaces the whole server, and users often leave out its
+# `/v1`.
 def base_url_with_server_path(operation: Operation, settings: Settings) -> str:
     """Return `base_url` with the path of the document's server appended; empty if it has that."""
     if settings.base_url is None:
@@ -164,6 +168,7 @@ def find_tool_for_url(
     base = server.partition("://")[2].partition("/")[2].rstrip("/")
     path = url.raw_path.partition(b"?")[0].decode("ascii").removeprefix(f"/{base}" if base else "")
     near = (t for t in tools if t.method == "GET" and t.path.count("/") == path.count("/"))
+    # Concrete paths first: `/users/me` before `/users/{id}` (OpenAPI 3.1.2, Paths Object).
     for tool in sorted(near, key=lambda tool: tool.path.count("{")):
         before, values = next(match_path(tool.path, path), ("/", list[str]()))
         is_same = before == "" and all(values)
@@ -189,7 +194,9 @@ def _match_arguments(tool: Any, values: Iterable[str], url: httpx.URL) -> dict[s
     return None if remaining or None in arguments.values() else arguments
 
 
+# Framing headers belong to the request; only these two of them are made for credentials.
 _CREDENTIAL_HEADERS = frozenset({"authorization", "proxy-authorization"})
+# Characters of a body in a preview, which a person reads.
 _LONGEST = 20_000
 
 
@@ -324,6 +331,7 @@ def preview_request(
         tool,
         copy.deepcopy(redactor.data(arguments)),  # an approver may not change the call
         request.method,
+        # A masked credential in the query has been percent-encoded with it.
         redactor.text(str(request.url).replace("%2A%2A%2A", "***")),
         tuple((name, redactor.text(value)) for name, value in request.headers.multi_items()),
         _describe_content(request.content, redactor),

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 _OCTETS = "application/octet-stream"
 _UTF8_TEXT = "text/plain; charset=utf-8"
+# Only these three are escaped (WHATWG HTML, multipart form data).
 _ESCAPES = str.maketrans({"\r": "%0D", "\n": "%0A", '"': "%22"})
 _CONTROLS = frozenset(chr(code) for code in (*range(0x20), 0x7F)) - {"\r", "\n"}
 _HANDLE_DESCRIPTION = "The `handle` that a response returned for a file; the best way to send one."
@@ -150,6 +151,8 @@ def _write_any(body: RequestBody, value: Any, _: BodySources) -> RequestContent:
 
 
 def _write_text(body: RequestBody, value: Any, _: BodySources) -> RequestContent:
+    # Only `text/*` needs a charset parameter (RFC 2046, section 4.1.2): JSON is UTF-8, and XML
+    # declares its own.
     charset = http_rules.parameter(body.media_type, "charset")
     data = encode_text(content_text(body.media_type, value), charset)
     if charset or not http_rules.essence(body.media_type).startswith("text/"):
@@ -183,6 +186,7 @@ def _join_pieces(pieces: list[bytes | StoredFile]) -> bytes | list[bytes | Store
 def _write_multipart(body: RequestBody, value: Any, sources: BodySources) -> RequestContent:
     # RFC 2046, section 5.1; RFC 7578.
     # Parts of text in a form carry no Content-Type, as browsers send them.
+    # Random, so that no content can hold it: files are not searched for it.
     boundary = secrets.token_hex(16)
     pieces: list[bytes | StoredFile] = []
     for headers, content in _iter_parts(body.media_type, value, sources):
@@ -272,6 +276,8 @@ def _write_part(encoding: Encoding, value: Any, sources: BodySources) -> FileUpl
         media_type = declared or (_OCTETS if is_range else kind)
         return FileUpload(file.content, file.filename or "file", media_type)
     if not kind or http_rules.is_wildcard(kind):
+        # OpenAPI 3.2.0, section 4.15 (Encoding Object): the default media type of a part by its
+        # type.
         kind = "application/json" if value is None or isinstance(value, (list, dict)) else ""
     if http_rules.is_multipart(kind):
         raise CallError("invalid_input", f"a part of {kind} inside another body is not supported.")
@@ -330,6 +336,7 @@ def file_schema(settings: Settings) -> dict[str, Any]:
             "content_type": {"type": "string", "description": "Media type, e.g. image/png."},
         },
         "additionalProperties": False,
+        # Exactly one source: two of them could differ, and nobody would know which was sent.
         "oneOf": [{"required": [source]} for source in sources],
     }
 

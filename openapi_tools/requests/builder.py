@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 _NO_AUTH = RequestAuth()
 _USER_AGENT = (b"User-Agent", f"openapi-tools/{__version__}".encode())
+# Methods that send `Content-Length: 0` without a body (RFC 9110, section 8.6).
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
-"""Methods that send `Content-Length: 0` without a body (RFC 9110, section 8.6)."""
 
 
 @dataclass(slots=True)
@@ -146,6 +146,8 @@ class RequestPlan:
             "ascii"
         )
         query = "&".join(filter(None, [own_pairs, *requests.auth_query(auth)]))
+        # Rails, Laravel and others read another method from `_method`: a GET would become a
+        # DELETE.
         if http_rules.has_override(query):
             raise CallError("denied", "not requested, as '_method' may change the method.")
         headers = self._build_headers(self._encode(arguments), auth)
@@ -161,6 +163,7 @@ class RequestPlan:
         if not (places.headers or places.cookies or auth.headers or auth.cookies):
             return lines
         set_by_arguments = {http_rules.header_key(name) for name, _ in places.headers}
+        # An API that documents the header wants the caller's own (RFC 9110, section 10.1.5).
         if "user-agent" in set_by_arguments:
             lines.remove(_USER_AGENT)
         texts = [*places.headers, *requests.auth_headers(set_by_arguments, auth)]
@@ -328,6 +331,7 @@ def _build_path(operation: Operation, template: tuple[str, ...], places: _Encode
             reason = "the value cannot be empty, because the path would have an empty segment."
             raise InputError(reason, pointer=pointer_token(_path_argument(gap, operation)))
     encoding.check_length(path)
+    # Servers and proxies join empty segments, each in its own way.
     if "//" in path and any(parameter.slashes for parameter in operation.parameters):
         reason = "the path would have an empty segment; leave out the slash at the end."
         raise InputError(reason, pointer=pointer_token(_path_argument(names[-1], operation)))

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from openapi_tools.model import Parameter
 
+# Without what would end the part: `?` and `#` in a path, `&` and `#` in a query, `;` in a cookie.
 _RESERVED = {  # characters that `allowReserved` sends unchanged
     "path": ":@!$&'()*+,;=",
     "matrix": ":@!$&'()*+,=",  # without the one with which the next pair begins

@@ -18,6 +18,7 @@ from openapi_tools.redaction import MASK, redact_data, redact_text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+# An approver reads a preview at a glance, or in a chat: names matter most, then short values.
 _KEY, _STRING = 60, 40  # characters that stay of a long key, and of a long string
 _MARK = 40  # at least as long as any mark
 _JOINT = 4  # characters around a value: `: ` and `, `
@@ -26,6 +27,7 @@ _MEASURED = 100  # items of an array; a longer one counts as large
 _NAMED = 20  # missing properties
 _LONGEST_POINTER = 180
 _OVERLAP = 4_096  # characters behind a cut, in which a secret may end
+# CVE-2020-10735: `str` of an integer above 4,300 digits raises ValueError.
 _LARGEST = 10**300  # Python refuses to write integers of thousands of digits
 _PLAIN_POINTER = re.compile(r"[\w.~/$@%*+-]*", re.ASCII)
 _BREAKS = re.compile(r"([&<>\r\n])")

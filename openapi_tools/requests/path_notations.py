@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _EXPRESSION = re.compile(r"\{((?:[^{}]|\{[^{}]*\})*)\}")  # `{id:[0-9]{3}}` has braces inside
+# What a path without only plain variables has; a few plain ones have it, too.
 _ODD = re.compile(r"\{[^{}]*[^{}\w$@ -]|[/.-][:<\[]")
-"""What a path without only plain variables has; a few plain ones have it, too."""
 
 _PARTS = re.compile(
     r"(?P<operator>[+./;?&]|\*{1,2})?(?P<name>[^=:*+?]+)(?P<suffix>[*+?])?"
@@ -26,11 +26,14 @@ _PARTS = re.compile(
     re.DOTALL,
 )
 _QUERY = re.compile(r"\{[?&][^{}]*\}")
+# Express, Rails, Echo: `:id`, `:id(\d+)`, `:rest*`.
 _COLON = re.compile(r"(?<=[/.-]):([A-Za-z_]\w*)(\([^()/]*\))?([*+?]?)")
+# Flask and Django: `<id>`, `<int:id>`.
 _ANGLE = re.compile(r"<(?:([A-Za-z_]\w*)(?:\([^()<>/]*\))?:)?([A-Za-z_]\w*)>")
+# Next.js and Astro: `[id]`, `[...rest]`.
 _SQUARE = re.compile(r"(?<=/)\[(\.{3})?([A-Za-z_][\w-]*)\]")
+# Patterns of routers that match slashes, too.
 _ANY = (":path", ":.*", ":.+", ":(.*)", ":(.+)")
-"""Patterns of routers that match slashes, too."""
 
 
 class PathTemplate(NamedTuple):

@@ -33,9 +33,13 @@ if TYPE_CHECKING:
 _HTML = frozenset({"application/xhtml+xml", "text/html"})
 _OCTETS = "application/octet-stream"
 _EVENTS = "text/event-stream"
+# The beginning of an event stream: a comment or one of its four fields (WHATWG HTML, section
+# 9.2.6).
 _STREAM = re.compile(rb"(?:\xef\xbb\xbf)?\s{0,100}(?::|(?:data|event|id|retry)[:\r\n])")
+# Of JSON: `1,`. So many items are the most that fit, and no more of them are read.
 _LEAST_ITEM = 2
 _SPARE = 120  # items more than fit: a list that was read in part is also too long
+# Each part may have headers, a charset and JSON of its own, so many small parts are expensive.
 _PARTS = 100
 _LEAST_PART = 100
 _HEADER = 1024
@@ -46,15 +50,17 @@ _UNLIKE = "it was read according to its content"
 _NO_JSON = "the response declares JSON but is not valid JSON ({!s:.100}); it was read as it is"
 _SEVERAL = "the response has several JSON values, one per line; they are returned as a list"
 
+# The note on lines that could not be read.
 _UNREADABLE = "lines that are not JSON are returned as strings"
-"""The note on lines that could not be read."""
 _LINE_END = re.compile(r"\r\n|\r|\n")
+# A thousand times what a model reads of a stream; the rest would cost a second for nothing.
 _READ = 1_000_000
 _MOST_LINES = 200_000
 _MOST_UNREADABLE = 10_000
 _UNFINISHED = "the stream ends in the middle of an event, which was dropped"
 _ONLY = "only the first {} items were read"
 
+# RFC 8187, section 3.2.1, as `Content-Disposition` has it (RFC 6266, section 4.1).
 _EXTENDED = re.compile(
     r"filename\*\s*=\s*(?:utf-8|iso-8859-1)'[^']{0,30}'([^;\s]{1,600})", re.IGNORECASE
 )
@@ -186,6 +192,7 @@ def _read_json_body(body: RawBody, most: int, options: ContentOptions) -> BodyCo
             return _read_unfinished_json(body, most)
         if not body.data.strip():
             return BodyContent(None)
+        # Many servers send JSON lines as `application/json`.
         lines, notes = _read_each(body.as_utf8.data, b"\n", most)
         if len(lines) > 1 and _UNREADABLE not in notes:
             return BodyContent(lines, [*notes, _SEVERAL], is_data=True)
@@ -284,6 +291,7 @@ def _read_part(piece: bytes, options: ContentOptions) -> BodyContent:
     for name in ("name", "filename"):
         if text := text_content.clean_text(http_rules.parameter(disposition, name))[:_SHOWN]:
             facts[name] = text
+    # Parts in parts could nest without end; no API that we know of sends them.
     if http_rules.is_multipart(media_type):
         media_type = "application/octet-stream"
     if http_rules.is_json(media_type) and len(data) > options.values:

@@ -22,26 +22,33 @@ if TYPE_CHECKING:
     from openapi_tools.transport import APIResponse
 
 _TYPES: dict[int, ErrorType] = {401: "auth", 403: "auth", 429: "rate_limited"}
+# 408 and 425 ask for the same request again (RFC 9110, section 15.5.9; RFC 8470, section 5.2).
+# Not 500: the work may be half done.
 _RETRYABLE = frozenset({408, 425, 429, 502, 503, 504})
 _SERVER_FAULTS = 500
+# Some 600 tokens: what to do differently stands at the beginning of an error.
 _ERROR_ROOM = 2400
 _ERROR_READ = 1_000_000
 _ERROR_HEAD = 64_000
 _LONGEST = 1024  # characters of a media type
 _UNFINISHED = 1200  # characters of the message in a response that the timeout cut
 
+# Properties that hold a sentence, in the order of the message.
 _WORDS = (
     *("title", "error_description", "message", "Message", "errorMessage", "error_message"),
     *("detail", "details", "description", "reason", "msg", "error"),
 )
-"""Properties that hold a sentence, in the order of the message."""
 _NESTED = ("error", "fault", "Error", "meta")
+# FastAPI's `detail`, Rails' and JSON:API's `errors`, Google's `details`, RFC 9457's
+# `invalid-params`.
 _LISTS = ("errors", "detail", "details", "violations", "invalid_params", "invalid-params", "issues")
 _PLACES = ("loc", "field", "path", "pointer", "param", "parameter", "property", "name", "source")
 _CODES = ("code", "type", "status", "error")
 _SAID = {*_WORDS, *_NESTED, *_LISTS, *_CODES, "instance", "timestamp", "path", "statusCode"}
 _GOOGLE = "fieldViolations"
 _OWN = ("loc", "field", "param", "parameter", "property")
+# Where frameworks say that a value came from, before the path to it: FastAPI's `loc` is
+# `["body", "name"]`, JSON:API's pointer `/data/attributes/name`.
 _WRAPPERS = {"body", "query", "path", "header", "cookie", "data", "attributes", "request", "params"}
 _STEP = re.compile(r"[^\s.\[\]/#$]{1,100}")
 _QUOTED = re.compile(r"['\"`]([\w.\[\]-]{1,60})['\"`]")
@@ -194,6 +201,7 @@ def _iter_faults(value: Any) -> Iterator[str]:
                 yield f"{field}: {'; '.join(lines)}"
             elif isinstance(reasons, dict):
                 inner = (f"{field}.{line}" for line in _iter_faults(reasons))
+                # zod's `format()`: each level has a list `_errors` beside the fields.
                 yield from (line.replace("._errors:", ":", 1) for line in inner)
 
 

@@ -16,7 +16,9 @@ VALUES = 200_000  # default for the most values of one JSON text: some 25 MB of 
 READ_IN_PART = "the response is longer; only its beginning was read"
 """The note on a response with more values or lines than were read."""
 
+# pydantic-core's parser has the same bound.
 _DEEPEST = 200
+# C1 control characters (U+0080 to U+009F) as UTF-8: terminals take some for escape sequences.
 _C1 = re.compile(rb"\xc2[\x80-\x9f]")
 _ESCAPED = (b"\\u00", b"\\b", b"\\f")  # escapes of control characters
 _BLANK = b" \t\r\n\0\xef\xbb\xbf\xfe\xff"

@@ -23,19 +23,21 @@ if TYPE_CHECKING:
 
 LONGEST = 2_000  # characters of an expression
 
+# Exceptions of jmespath and of what its functions call: its own ones are ValueErrors.
 _FAULTS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
-"""Exceptions of jmespath and of what its functions call: its own ones are ValueErrors."""
 _DEEPEST = 100  # levels of an expression, and of a literal in it
 _DEEPEST_RESULT = 200  # levels, as of a response
 _STEPS = 2_000_000  # for one value: a second or two, and some 100 MB
 _CHARACTERS = 16  # that count as one step
+# Larger integers do not fit into a float, and take long to write.
 _LARGEST = 1 << 1_000
+# Nodes whose new lists and objects have no more items than their input or the expression.
 _COPYING = frozenset({"slice", "multi_select_list", "multi_select_dict"})
-"""Nodes whose new lists and objects have no more items than their input or the expression."""
+# Responses have none of them any more, so a literal of the expression made them.
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _ESCAPED = re.compile(r"[^ !#-\[\]-~]+")
+# Characters that an escape adds at most: `\u0000` in ASCII, two of them beyond.
 _LONGEST_ESCAPES = {True: 5, False: 11}
-"""Characters that an escape adds at most: `\\u0000` in ASCII, two of them beyond."""
 
 
 @lru_cache(maxsize=256)
@@ -235,6 +237,7 @@ class _BudgetedInterpreter(visitor.TreeInterpreter):  # type: ignore[misc]  # jm
         compare: dict[str, Any] = visitor.TreeInterpreter.COMPARATOR_FUNC
 
         def is_equal(one: Any, other: Any) -> bool:
+            # Python's own comparison of nested values visits all of them, uncounted.
             if isinstance(one, list | dict) and isinstance(other, list | dict):
                 work.weigh(one)
                 work.weigh(other)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import httpx
 
 RUNNING, DONE, FAILED = "running", "done", "failed"
+# States of Azure, Google Cloud, AWS, Kubernetes, OpenAI and Pulp, folded to letters.
 _RUNNING_WORDS = frozenset(
     {"running", "pending", "queued", "inprogress", "processing", "accepted", "notstarted"}
     | {"started", "waiting", "scheduled", "submitted", "validating", "provisioning", "creating"}
@@ -32,22 +33,22 @@ _FAILED_WORDS = frozenset(
 )
 _STATES = frozenset({"status", "state", "provisioningstate", "jobstatus", "runtimestatus"})
 _INNER = frozenset({"properties", "status", "job", "operation", "task", "data", "metadata"})
+# Names of a property that holds the address of a task, or an object with it.
 _OF_TASK = re.compile(
     "(?:async)?(?:task|job|operation|status|state|poll(?:ing)?|monitor|progress)"
     "(?:querygeturi|(?:self)?(?:url|uri|href|link|location)?)"
 )
-"""Names of a property that holds the address of a task, or an object with it."""
+# Names of the address of anything.
 _OF_ANY = frozenset(
     {"href", "link", "location", "pulphref", "self", "selfhref", "selflink", "selfurl"}
     | {"uri", "url"}
 )
-"""Names of the address of anything."""
 _AROUND = frozenset({"attributes", "data", "links", "metadata", "properties", "self"})
+# What an object says that is nothing but a task's.
 _BESIDE = frozenset(
     {"accepted", "created", "createdat", "description", "detail", "id", "jobid", "kind", "message"}
     | {"msg", "ok", "operationid", "requestid", "success", "taskid", "type", "uuid"}
 )
-"""What an object says that is nothing but a task's."""
 _TASK_PATH = re.compile(
     r"/(?:tasks?|jobs?|operations?|status(?:es)?|queue|runs?|executions?|progress)(?:[/?#]|\Z)",
     re.IGNORECASE,
@@ -137,6 +138,8 @@ class LongRunningReader:
         strings = dict(_iter_strings(value))
         goes_on = self.status == _ACCEPTED or state == RUNNING
         if not self.polled:
+            # RFC 9110, section 15.3.3 (202). In Azure's REST guidelines `Operation-Location`
+            # and `Azure-AsyncOperation` take precedence over `Location`.
             begins = self.status == _ACCEPTED or (operation_url and state not in (DONE, FAILED))
             begins = begins or (self.status == _CREATED and location and state == RUNNING)
             if begins and (operation_url or location):
@@ -194,6 +197,7 @@ def state_of(value: Any) -> str:
     """Return the state that a response names; empty for none."""
     if not isinstance(value, dict):
         return ""
+    # Google's `Operation` (AIP-151): `done`, and then either `error` or `response`.
     if isinstance(value.get("done"), bool):
         return RUNNING if not value["done"] else FAILED if value.get("error") else DONE
     words = [fold_name(word) for name, word in _iter_strings(value) if name in _STATES]

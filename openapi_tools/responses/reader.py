@@ -61,6 +61,7 @@ _VALUE = 50  # bytes of a JSON value, on average: more are read where larger res
 _GROWTH = 4  # upper bound for the growth of JSON text when it is rewritten
 _LONGEST = 1024  # characters of a header that a result keeps
 
+# Headers of a result go into logs, traces and other programs; a server may send thousands.
 _MOST = 40
 _LONGEST_LIST = 8192
 _EXPOSED = "access-control-expose-headers"

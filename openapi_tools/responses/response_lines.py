@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     Follow = Callable[[Any, Any], tuple[Any, Any, str]]
 
+# Of a tool's budget some 40 tokens: enough for a name and its first properties.
 MAX_RETURNS: Final = 160  # characters of the line about what comes back
 MAX_FAILS: Final = 200  # characters of the line about failures
 ENOUGH: Final = 100  # characters of a description that needs no line about what comes back
@@ -39,8 +40,8 @@ _OPENING = re.compile(  # a status in words, before those that say more
     r"(?:\s*[.,:;-]+\s*|\s+(?=(?:if|when|because)\b)|$))+",
     re.IGNORECASE,
 )
+# Methods that read or create; the responses of others seldom hold anything to work with.
 _TELLING = frozenset({"GET", "POST", "QUERY"})
-"""Methods that read or create; the responses of others seldom hold anything to work with."""
 _OTHERS = frozenset({"401", "407", "429"})  # statuses of 4xx that say nothing about one operation
 _WORDS = Path(__file__).with_name("empty_words.txt")  # that say nothing by themselves
 _EMPTY = frozenset(_WORDS.read_text(encoding="ascii").split())

@@ -28,19 +28,20 @@ if TYPE_CHECKING:
     from openapi_tools.responses.content import BodyContent
     from openapi_tools.settings import Settings
 
+# Programs make expressions of values, so that their number has no end.
 _KNOWN = 100  # checked expressions that a tool remembers
 _UNBOUNDED = 1 << 60
 _LISTED = 12
+# Keywords that may give an object properties other than the listed ones.
 _OPENING = frozenset(
     {"additionalProperties", "allOf", "anyOf", "dependentSchemas", "else", "if", "oneOf"}
     | {"patternProperties", "then", "unevaluatedProperties"}
 )
-"""Keywords that may give an object properties other than the listed ones."""
+# Nodes of JMESPath whose children are all applied to the value of the node.
 _OF_SAME_VALUE = frozenset(
     {"and_expression", "comparator", "function_expression", "key_val_pair", "multi_select_dict"}
     | {"multi_select_list", "not_expression", "or_expression"}
 )
-"""Nodes of JMESPath whose children are all applied to the value of the node."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from openapi_tools.redaction import excerpt
 _MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _HALVES = re.compile("[\ud800-\udfff]")
+# U+FFFD in the response itself: the server replaced bytes, nothing was lost here.
 _GENUINE = {"utf-8": b"\xef\xbf\xbd", "utf-8-sig": b"\xef\xbf\xbd"}
 _PIECE = 64 * 1024  # of text at once: one long step would hold up all threads
 
@@ -95,6 +96,7 @@ def clean_text(text: str) -> str:
 
 LOOKED_AT = 200_000  # characters of a page that are read
 
+# Comments, hidden elements whole, tags and declarations; each ends with the page at the latest.
 _TAG = re.compile(
     r"<!--.*?(?:-->|\Z)"
     r"|<(?P<hidden>noscript|script|style|svg|template|title)(?![a-z0-9-])[^>]*"
@@ -102,11 +104,11 @@ _TAG = re.compile(
     r"|</?(?P<name>[a-z][a-z0-9-]{0,30})[^>]*(?:>|\Z)|<[!?/][^>]*(?:>|\Z)",
     re.ASCII | re.IGNORECASE | re.DOTALL,
 )
-"""Comments, hidden elements whole, tags and declarations; each ends with the page at the latest."""
 _MARKUP = re.compile(r"<[a-zA-Z/!?][^<>]*>")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
 _BLANKS = re.compile(r"[^\S\n]+")
 _LINES = re.compile(r"(?<!\s)[^\S\n]*+\n\s*+")
+# A page may begin with a byte order mark and a comment, for instance a licence.
 _PAGE = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*(?:<!--.{0,1000}?-->\s*)?<(?:!doctype html|html)",
     re.IGNORECASE | re.DOTALL,
@@ -146,6 +148,8 @@ def _normalize_text(text: str) -> str:
     return _LINES.sub("\n", text).strip()
 
 
+# Codecs of Python by the labels that the standard gives them; where it names a superset (GBK is
+# decoded as GB18030, Shift_JIS as windows-31J, EUC-KR as windows-949), the codec is that one.
 _LABELS = {
     "utf-8": "unicode-1-1-utf-8 unicode11utf8 unicode20utf8 utf-8 utf8 x-unicode20utf8",
     "utf-16-le": "csunicode iso-10646-ucs-2 ucs-2 unicode unicodefeff utf-16 utf-16le",
@@ -195,8 +199,6 @@ _LABELS = {
     "cp949": "cseuckr csksc56011987 euc-kr iso-ir-149 korean ks_c_5601-1987 ks_c_5601-1989"
     " ksc5601 ksc_5601 windows-949",
 }
-"""Codecs of Python by the labels that the standard gives them; where it names a superset (GBK is
-decoded as GB18030, Shift_JIS as windows-31J, EUC-KR as windows-949), the codec is that one."""
 
 _OTHER_LABELS = {
     # The standard reads both as windows-1252; what calls itself ASCII today and is not is UTF-8.

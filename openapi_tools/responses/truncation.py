@@ -23,8 +23,8 @@ _LEAST = 40  # characters below which a cut value is useless
 _ELLIPSIS = "…"
 _INFINITY = len('"-Infinity"')
 _ITEM_MARKER = 48
+# The mark of a list that `max_items` has cut.
 _LEFT_OUT = re.compile("… [0-9]{1,9} of ([0-9]{1,9}) items left out")
-"""The mark of a list that `max_items` has cut."""
 _MEMBER_MARKER = 40
 
 

@@ -114,7 +114,6 @@ class Caller:
         return result.for_call(read_id(value))
 
     async def _run_guarded(self, call: Call) -> ToolResult:
-        """Make a call with its guardrails, whose failures are error results, too."""
         tool, context = self._tool, call.context
 
         async def explain(error: Exception) -> ToolResult:
@@ -126,7 +125,6 @@ class Caller:
         return without_secrets(result, self._session.redactor).model_copy()
 
     async def _run_admitted(self, call: Call) -> ToolResult:
-        """Apply the input guardrails, then run the call that they admit."""
         tool = self._tool
         call.arguments, notes = await self._check_arguments(call)
         tool_call = ToolCall(id=call.id, name=self._name, arguments=call.arguments)
@@ -255,7 +253,8 @@ class Caller:
         step: Awaitable[Any],
         explain: Callable[[Exception], Awaitable[ToolResult]] | None = None,
     ) -> ToolResult:
-        """Return the result of a step that code of the user may take part in, whatever it does."""
+        # Code of the user may take part in the step, so its result is checked and its errors
+        # are caught here.
         try:
             return self._check_result(await step)
         except Exception as error:  # noqa: BLE001 -- as above
@@ -268,7 +267,6 @@ class Caller:
         return check_usable(result, self._name) if self._has_own_steps else result
 
     async def _resume(self, call: Call) -> ToolResult:
-        """Return the state or the result of a long-running operation; output guardrails see it."""
         tool = self._tool
         with self._observers.observe(self._name, tool.operation) as observation:
             result = await self._settle(self.run(call))
@@ -279,13 +277,14 @@ class Caller:
         return result
 
     async def _check_arguments(self, call: Call) -> CheckedArguments:
-        """Read the input; a large one in a thread, so that other calls go on meanwhile."""
         if call.options.is_poll:
             return CheckedArguments({}, [])
         reader, profile = self._reader, call.profile
         small = accept_small_input(call.input, self._session.settings)
+        # A large input would hold up the event loop, and with it all other calls.
         if small is None:
             return await asyncio.to_thread(reader.read, call.input, profile)
+        # Most calls end here: nothing is copied or repaired.
         if not profile and reader.fits(small):
             return CheckedArguments(small, [])
         if (
@@ -309,7 +308,6 @@ class Caller:
             raise DeniedError(f"{tool.name} was not approved; it was not sent.")
 
     async def _read_response(self, call: Call, attempts: Attempts) -> ToolResult:
-        """Return the response as a result, without secrets that the server repeats."""
         response, session, endpoint = call.response, self._session, self._endpoint
         settings, shaper = session.settings, call.shaper
         call.follow_up = follow_up = endpoint.find_follow_up(call)
@@ -361,7 +359,6 @@ class Caller:
         return await self._wait_until_done(await self.send(call), call)
 
     async def _wait_until_done(self, result: ToolResult, call: Call) -> ToolResult:
-        """Wait for the end of a long-running operation, if the response began one."""
         if not getattr(call.follow_up, "long_operation", None):
             return result
 

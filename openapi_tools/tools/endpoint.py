@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from openapi_tools.tools.tool_protocol import Tool
     from openapi_tools.transport import APIResponse, Sender
 
+# Headers with the address of a long-running operation.
 _LOCATIONS = frozenset({b"operation-location", b"azure-asyncoperation", b"location"})
-"""Headers with the address of a long-running operation."""
 _TASK_WORDS = re.compile(
     rb"href|job|link|monitor|operation|poll|progress|self|stat|task|ur[il]", re.IGNORECASE
 )
@@ -145,6 +145,8 @@ class Endpoint:
         header = self._settings.idempotency_header
         if call.idempotency_key and header and header not in request.headers:
             request.headers[header] = call.idempotency_key
+        # RFC 9110, section 13.1.1: the server refuses the write if somebody changed what the
+        # approver saw.
         if call.changes and call.changes.etag and "if-match" not in request.headers:
             request.headers["If-Match"] = call.changes.etag
         return request

@@ -65,7 +65,6 @@ class FollowUps:
         )
 
     def _find_poll_tool(self, address: str) -> tuple[str, dict[str, Any]] | None:
-        """Return the tool of the same toolset that asks for an address, and its arguments."""
         neighbours = self._session.find_neighbours(self._tool) or ()
         candidates = (tool for tool in neighbours if self._is_at_server(tool))
         return find_tool_for_url(candidates, read_url(address), self._server)
@@ -92,7 +91,6 @@ class FollowUps:
 async def _poll_until_done(
     result: ToolResult, reader: LongRunningReader, poll: Poll, wait: float
 ) -> tuple[ToolResult, LongRunningReader]:
-    """Return the last response with its reader: the result, or the state when the time was over."""
     loop = asyncio.get_running_loop()
     end, pause, retry_delay = loop.time() + wait, _FIRST_PAUSE, reader.pause
     while reader.goes_on and reader.long_operation.url:
@@ -115,6 +113,8 @@ async def _poll_until_done(
         # After a passing failure, such as 503, the same address is asked again.
         elif not (response.error or {}).get("retryable"):
             return response, reader
+    # The state named another address for the result, for instance Azure's `Location` at the
+    # end.
     if reader.is_done and reader.long_operation.url:
         result, _ = await poll(reader.long_operation.url, False)
     return result, reader

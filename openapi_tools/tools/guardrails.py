@@ -179,6 +179,7 @@ async def await_foreign(waiting: Awaitable[Any]) -> Any:
 def check_usable(result: ToolResult, name: str) -> ToolResult:
     """Return a result that a user's code made; `DeniedError` where it is not JSON."""
     try:
+        # `encode` finds lone surrogates, which no client can send.
         json.dumps([result.output, result.error], allow_nan=False, ensure_ascii=False).encode()
     except (TypeError, ValueError, RecursionError) as error:
         logger.exception("%s returned a result that is not JSON", name)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("openapi_tools")
 
+# As long as Stripe and others remember a key.
 _LIFETIME = 86_400.0  # seconds for which a key is remembered
 _LONGEST_KEY = 1_000
 _CLIENT_ERRORS, _SERVER_ERRORS, _UNAVAILABLE = 400, 500, 503
@@ -129,6 +130,8 @@ class KeyedWrite:
                 await self._write_record(result)
             except (OpenAPIToolsError, OSError, ValueError) as error:
                 logger.warning("the result of a write could not be kept: %s", error)
+        # Nothing was done, so a corrected call may use the key again. Any other status may mean
+        # anything.
         elif _CLIENT_ERRORS <= status < _SERVER_ERRORS or status == _UNAVAILABLE:
             await self._remove_record()
 
@@ -158,6 +161,8 @@ def keyed_write(call: Call, server: str) -> KeyedWrite | None:
         raise InputError(f"'idempotency_key' must be a string of 1 to {_LONGEST_KEY} characters.")
     if call.idempotency_key:
         name = json.dumps([key, tool.name])
+        # A UUID, as many APIs ask for that form; with the tool's name, as one key of a
+        # workflow's step may be given to several tools.
         call.idempotency_key = str(uuid.uuid5(uuid.NAMESPACE_OID, name))
     if call.idempotency_key or tool.read_only or settings.dry_run:
         return None
@@ -168,6 +173,7 @@ def keyed_write(call: Call, server: str) -> KeyedWrite | None:
             "'idempotency_key' needs Settings(idempotency_header=…), the header in which the API "
             "takes a key, or Settings(state=…); the request was not sent."
         )
+    # By server too, so that a test server's results are not those of production.
     digest = digest_of([server, tool.name, tool.method, tool.path, call.user, key])
     record_key = state_key("once", call.user, digest)
     arguments = digest_of(call.arguments)

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from openapi_tools.tools.tool_protocol import Tool
     from openapi_tools.transport import APIResponse, Sender
 
+# The arguments of `load_tools` that are not settings.
 _ARGUMENTS = ("select", "credentials", "settings", "client", "strict", "overlays", "config")
-"""The arguments of `load_tools` that are not settings."""
 _USUAL_HEADERS = frozenset({"accept", "accept-encoding", "connection", "user-agent"})
 
 

@@ -335,7 +335,8 @@ class OperationTool:
         return self.guards
 
     async def _load_caller(self) -> Caller:
-        """Return the caller; the first call of a program imports for some 100 ms, in a thread."""
+        # The first call of a program imports httpx, h11 and more for some 100 ms. In a thread,
+        # so that the event loop goes on meanwhile.
         if self._caller is None and not _is_imported.is_set():
             # Start-up: tools are loaded and shown without it.
             import asyncio

@@ -82,7 +82,6 @@ async def find_changes(tool: Tool, arguments: Mapping[str, Any], context: Any) -
 
 
 def _find_neighbours(tool: Tool, visible: Any) -> Iterator[Tool]:
-    """Yield the tools of the same server and session, of those that the caller sees."""
     session: Any = tool.session
     server = session.origin_policy(tool.operation).server
     is_mapping = isinstance(visible, Mapping)
@@ -109,7 +108,6 @@ def _is_same_path(path: str, other: str) -> bool:
 def _arguments_of_read(
     tool: Tool, reader: Tool, arguments: Mapping[str, Any]
 ) -> dict[str, Any] | None:
-    """Return the arguments of the read; None where it would ask for something else."""
     write, read = tool.operation, reader.operation
     sent = {**write.defaults, **arguments, **write.fixed}
     keys = _parameter_keys(write)
@@ -141,7 +139,6 @@ def _parameter_keys(operation: Operation) -> dict[str, tuple[str, Any]]:
 
 
 async def _read_state(reader: Tool, arguments: dict[str, Any], context: Any) -> ToolResult | None:
-    """Return the whole state, or the 404 that says there is none; None for anything else."""
     own_context = replace_context_values(
         context, whole=True, most_bytes=_BYTES, wait=0, approve=None, answer=None, fields=None
     )
@@ -237,7 +234,6 @@ def _find_differences(
     make_line: _MakeLine,
     place: str = "",
 ) -> Iterator[_Line]:
-    """Yield a line for each property that differs; None as `writable` takes all of them."""
     if not (isinstance(old, dict) and isinstance(new, dict)):
         if not is_equal(old, new):
             yield make_line(place, old, new)
@@ -277,7 +273,6 @@ def _find_value(value: Any, place: str) -> Any:
 
 
 def _make_line(schemas: Iterable[MarkedSchema | None], place: str, old: Any, new: Any) -> _Line:
-    """Return one difference in words, without secrets that are named or marked."""
     names = [key for key in split_pointer(place) if not key.isdecimal()]
     name = names[-1] if names else ""  # of an item, that of its list
     marked = [schema.find_schema(place) for schema in schemas if schema is not None]

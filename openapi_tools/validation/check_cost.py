@@ -29,19 +29,23 @@ UNUSABLE = (ValueError, TypeError, OverflowError, RecursionError)  # a schema is
 SMALL_VALUES = 2_000
 SMALL_TEXT = 20_000  # values and characters of an input that is checked in a few milliseconds
 
+# Compiling grows with the length, and nobody writes such a pattern by hand.
 _LONGEST_PATTERN = 10_000
 _SLOWNESS = {4_000: 1_500.0, 16_000: 5_500.0, 64_000: 12_000.0, 256_000: 33_000.0}
+# Nanoseconds that a character may take, by the bytes of the pattern: measured with patterns and
+# strings made for it; others are a thousand times faster.
 _SLOWEST = 115_000.0
-"""Nanoseconds that a character may take, by the bytes of the pattern: measured with patterns and
-strings made for it; others are a thousand times faster."""
 
+# Nanoseconds that a verdict may take, by estimates that are far too high for common schemas.
 _AT_ONCE = 50_000_000.0
-"""Nanoseconds that a verdict may take, by estimates that are far too high for common schemas."""
+# Nanoseconds of a step of jsonschema-rs: to look at a value, to compare it with an array or
+# object, with each part of one, to look up a name, to begin a match, to divide.
 _LOOK = 45.0
 _COMPARISON = 600.0
 _PART = 300.0
 _NAME = 40.0
 _MATCH = 55.0
+# `multipleOf` divides fractions of any size, since 0.3 is a multiple of 0.1.
 _DIVISION = 10_000.0
 _ODD = 300.0  # the extra cost of a number that no machine word holds
 _MOST_ODD = 100  # in an array of different items: all of them have the same hash
@@ -69,6 +73,7 @@ def pattern_size(pattern: str) -> int:
     """Return the bytes of a compiled pattern, rounded up; 0 for one that cannot be used."""
     if len(pattern) > _LONGEST_PATTERN:
         return 0
+    # The engine does not say how large a pattern is; it only refuses one above a limit.
     for size in (*_SLOWNESS, LARGEST_PATTERN):
         try:
             compile_schema({"pattern": pattern}, size_limit=size)

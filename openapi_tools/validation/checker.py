@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 _TOLD = 5
 _PLACE = 500
+# More than the five that are shown, as misplaced arguments are grouped.
 _LOOKED_AT = 60
 _MOST_ERRORS = 5_000  # errors that may be made at once; each takes some microseconds
 _TEXT = 1_000  # characters whose copy into an error costs as much as one error
@@ -185,6 +186,7 @@ def _compose_error(flaws: list[Flaw], call: str) -> InputError:
 
 def prepare_validator(schema: Node, *, cheap: bool = False) -> PricedValidator:
     """Return the part of a schema that can be checked, or be checked soon, with its validator."""
+    # First with all keywords: few schemas fail, and to try each keyword alone takes far longer.
     for careful in (False, True):
         copy = _CheckableSchema(schema, careful, cheap)
         try:
@@ -352,8 +354,10 @@ def _relax_node(node: Node, root: Node, weak: set[int]) -> None:
             id(child) in weak for _, group in subschema_groups(parts, root) for child in group
         )
 
+    # Where a branch accepts more than the document says, a value may fit two of them.
     if is_weak("oneOf"):
         node["allOf"] = [*node.get("allOf", ()), {"anyOf": node.pop("oneOf")}]
+    # A `not` of a schema that accepts more would refuse valid values.
     if is_weak("not"):
         _remove_keywords(node, "not")
     if is_weak("if"):

@@ -52,6 +52,7 @@ def parse_json_string(text: str, types: Collection[str]) -> Any:
 
 def _read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
+    # RFC 8259, section 4: which of the values is meant depends on the reader.
     if len(members) < len(pairs):
         raise ValueError("a name is repeated, so two values could be meant")
     return members

@@ -35,16 +35,18 @@ _KINDS = {
     "array": "an array",
     "object": "an object",
 }
+# Python's types in the order of those; a bool is an int, too.
 _TYPES: tuple[type, ...] = (type(None), bool, int, float, str, list, object)
-"""Python's types in the order of those; a bool is an int, too."""
 _SHOWN = 80
 _LEAST = 4
+# No float holds more, and writing one takes a quadratic time.
 _LARGEST_INTEGER_BITS = 1024
 _LISTED = 20
 _NAME = 100
 _PLAIN_NAME = re.compile(r"[\w.$@\[\]-]+", re.ASCII)
 _LISTED_CHARS = 500
 _READ = 10_000
+# The distance of a branch needs no more, and a union may have hundreds of branches.
 _PER_BRANCH = 20
 _BRANCHES = 200
 _CONSTANTS = ("const", "enum")
@@ -65,6 +67,7 @@ class Flaw(NamedTuple):
 def read_flaws(errors: Iterable[ValidationError], root: Node) -> Iterator[Flaw]:
     """Yield the flaws in a validator's errors, each once; at a wrong type only that."""
     entries = [(error, error.kind.name, tuple(error.instance_path)) for error in errors]
+    # A value of a wrong type fails its other keywords, too; these messages would only distract.
     wrong_type = {place for _, keyword, place in entries if keyword == "type"}
     seen: list[Flaw] = []
     for error, keyword, place in entries:

@@ -16,11 +16,13 @@ _DEEPEST = 12
 _MOST_SCHEMAS = 5000
 _OPTIONAL_UNTIL = 2
 _MOST_ITEMS = 16
+# A `minLength` of millions asks for a sample that nobody reads.
 _LONGEST, _MOST_ATOMS = 4096, 256
 _GREATEST = 1e308
 _NESTED = 3
 _MOST_HOMES = 200
 
+# Documentation values: RFC 2606 (names), RFC 5737 and RFC 3849 (addresses).
 _FORMATS = {
     **dict.fromkeys(("byte", "base64url"), "c2FtcGxl"),
     "date": "2024-01-31",
@@ -40,6 +42,7 @@ _FORMATS = {
 }
 _FILE = {"base64": "c2FtcGxl", "filename": "sample.txt"}  # for the schema of an upload
 _ATOM = re.compile(r"(\[[^\]]*+(?:\]|\Z)|\\.|.)(?:([*+?])|\{(\d++)[\d,]*+\})?")
+# Strings that fit most of the patterns in published documents: numbers, codes, colors, hashes.
 _OTHER_TEXTS = ("1", "10", "1.0", "a", "A", "AA", "AAA", "#aabbcc", "0" * 32, "a1", "/", "")
 
 

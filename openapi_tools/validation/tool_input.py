@@ -36,12 +36,12 @@ CALL_ID = "_tool_call_id"
 _DEEPEST = 100
 _MOST_VALUES = 250_000
 _LARGEST_INTEGER_BITS = 1024
+# Converters from subclasses to the plain types, without calling methods of the subclass.
 _PLAIN: dict[type, Callable[[Any], Any]] = {
     str: str.__str__,
     int: int.__int__,
     float: float.__float__,
 }
-"""Converters from subclasses to the plain types, without calling methods of the subclass."""
 
 
 def accept_input(arguments: object, settings: Settings) -> dict[str, Any]:
