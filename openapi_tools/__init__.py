@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.toolsets.toolset import Toolset
 
+# Public names by module; the others are exceptions.
 _HOMES = {
     "auth.oauth2": ("OAuth2",),
     "auth.schemes": ("ClientCertificate",),
@@ -80,7 +81,6 @@ _HOMES = {
     "tools.tool": ("OperationTool",),
     "toolsets.toolset": ("Toolset",),
 }
-"""Public names by module; the others are exceptions."""
 
 __all__ = [
     "CallError",

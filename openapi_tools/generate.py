@@ -57,10 +57,10 @@ if TYPE_CHECKING:
     from openapi_tools.toolsets.toolset import Toolset
 
 _HELD = {*setting_names("tools", "document"), "base_url"}
+# Settings of `generate` are about reading; in a configuration they are about calls, too.
 _READING_AND_CALLING = setting_names("document and calls")
-"""Settings of `generate` are about reading; in a configuration they are about calls, too."""
+# Tools of a package offer handles and paths once they are loaded with these settings.
 _WITHOUT_FILES = {"download_dir": None, "file_roots": (), "files": None}
-"""Tools of a package offer handles and paths once they are loaded with these settings."""
 _NAMED = 20
 TARGETS = ("python", EXATHENA)  # the languages of generated packages
 
@@ -161,7 +161,6 @@ def generate_package(  # noqa: PLR0913 -- one for each option
 
 
 def _manifest_layout(target: str, layout: str) -> str:
-    """Return the layout of the manifest, if target and layout go together."""
     for name, value, choices in (("target", target, TARGETS), ("layout", layout, LAYOUTS)):
         if value not in choices:
             raise SettingsError(
@@ -279,7 +278,6 @@ def _write_package(
 def _find_tool_changes(
     before: Mapping[str, str], listed: Manifest, data: PackageData
 ) -> Iterator[ToolChange]:
-    """Yield how the tools differ from those of an existing package."""
     new = {record.name: record for record in data.records}
     if listed.layout == EXATHENA:
         yield from find_changes(dict.fromkeys(listed.tools), new)
@@ -298,7 +296,6 @@ def _find_tool_changes(
 def _option_warnings(
     settings: Settings | None, file: ConfigFile | None, form: str
 ) -> Iterator[str]:
-    """Yield a warning for each option that a package cannot hold."""
     advice = "configure it where the tools run" if form == EXATHENA else "give it to its load()"
     names = make_settings({} if settings is None else settings).model_fields_set
     for name in sorted(names - _HELD - _READING_AND_CALLING):
@@ -314,7 +311,6 @@ def _option_warnings(
 
 
 def _check_output(output: Path, api: str, form: str, *, force: bool) -> None:
-    """Refuse to replace the package of another API, or to hide the same API's other layout."""
     for other in (form, *sorted({*LAYOUTS, EXATHENA} - {form})):
         name = manifest_name(api, other)
         manifest = find_manifest(output, name)

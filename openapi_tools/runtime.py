@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     )
     from openapi_tools.toolsets.toolset import Toolset
 
+# Names by module; the others are in `model`.
 _HOMES = {
     "common.options": ("Select",),
     "settings": ("Settings", "SettingsMembers"),
@@ -41,7 +42,6 @@ _HOMES = {
     "tools.tool": ("OperationTool",),
     "toolsets.toolset": ("Toolset",),
 }
-"""Names by module; the others are in `model`."""
 
 __all__ = [
     "AnswerShape",

@@ -21,8 +21,8 @@ ASSETS = Path(__file__).parent
 PAGE = "page.html"
 _SCRIPT = re.compile(r'<script src="([a-z]+\.js)" defer></script>')
 _STYLE = '<link rel="stylesheet" href="page.css">'
+# Marks a string as an index of the pool; a string that starts with it gets a second one.
 _MARK = "\x01"
-"""Marks a string as an index of the pool; a string that starts with it gets a second one."""
 _LEAST = 60  # characters of JSON; shorter values are not worth an entry in the pool
 
 

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from openapi_tools.toolsets.toolset import Toolset
 
 _SKIPPED = ("method", "path", "pointer", "reason")
+# Headers that each client sets by itself.
 _CLIENT_HEADERS = frozenset(
     {"host", "content-length", "connection", "accept-encoding", "user-agent"}
 )
-"""Headers that each client sets by itself."""
+# Characters that a terminal interprets when they are pasted: one may end a quoted line.
 _STEERING = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
-"""Characters that a terminal interprets when they are pasted: one may end a quoted line."""
 
 
 @dataclass(eq=False)

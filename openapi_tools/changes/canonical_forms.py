@@ -17,11 +17,11 @@ from openapi_tools.common.json_schema import transform_schemas
 if TYPE_CHECKING:
     from openapi_tools.model import Operation, RequestBody
 
+# The line about what comes back, as it is made of a schema: a name, and the first properties.
 _RETURNS = re.compile(
     r"^(Returns: (?:array of ){0,4}[\w$@.-]{1,64} )\(([\w$@.-]+(?:, [\w$@.-]+){0,9})(, …)?\)$",
     re.ASCII,
 )
-"""The line about what comes back, as it is made of a schema: a name, and the first properties."""
 _FAILS = "Fails: "
 _VARIANTS = "` selects the variant: "
 
@@ -37,11 +37,8 @@ def canonical_record(record: ToolRecord) -> ToolRecord:
 
 
 def _canonical_description(text: str) -> str:
-    """Return a description whose lines about responses do not depend on an order.
-
-    Which failures and which of many properties they name does, so these are left out: a tool that
-    differs by them only keeps its accepted description.
-    """
+    # Which failures and which of many properties these lines name depends on an order, so they
+    # are left out: a tool that differs by them only keeps its accepted description.
     first, *lines = text.split("\n")
     if lines and lines[-1].startswith(_FAILS):
         lines.pop()

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from openapi_tools.model import Skipped
     from openapi_tools.toolsets.toolset import Toolset
 
+# Starts of differences of an operation that an added or removed argument brings with it.
 _FOLLOWS_THE_SCHEMA = ("parameter", "body", "the order")
-"""Starts of differences of an operation that an added or removed argument brings with it."""
 
 
 class _ToolList(NamedTuple):
@@ -151,7 +151,6 @@ def _line(kind: str, difference: Difference) -> str:
 def _group_differences(
     differences: Mapping[str, list[_ToolDifference]], records: Mapping[str, ToolRecord]
 ) -> Iterable[dict[str, Any]]:
-    """Yield a finding for each difference that tools share, then one for each tool's others."""
     tools_by_difference: dict[_ToolDifference, list[str]] = {}
     for name, tool_differences in differences.items():
         for difference in tool_differences:
@@ -183,7 +182,6 @@ def _finding(differences: list[_ToolDifference], records: list[ToolRecord]) -> d
 
 
 def _added_or_removed(kind: str, record: ToolRecord, other: _ToolList) -> dict[str, Any]:
-    """Return a finding with the request of the tool, and why the other version skips it."""
     request = (record.operation.method, record.operation.path)
     reasons = [s.reason for s in other.skipped if (s.method, s.path) == request]
     line = " ".join(request).strip()

@@ -65,7 +65,6 @@ def write_json(value: Any, *, sort_keys: bool = True) -> str | None:
 
 
 def _text_with_definitions(schema: Any, root: Schema) -> str | None:
-    """Return a schema and the definitions it refers to as text, or None if it nests too deeply."""
     try:
         return write_json([schema, reachable_definitions(schema, as_dict(root.get("$defs")))])
     except RecursionError:
@@ -199,7 +198,6 @@ class _SchemaComparison:
     def _compare_alternatives(
         self, old: Schema, new: Schema, *, strict: bool
     ) -> Iterator[Difference]:
-        """Compare `anyOf`: each old alternative must fit a new one."""
         before, after = as_list(old.get("anyOf")), as_list(new.get("anyOf"))
         if not after:
             return
@@ -289,7 +287,6 @@ def _allows(keyword: str, old: Schema, value: Any) -> bool:
 
 
 def _types_of_schema(schema: Schema) -> frozenset[str]:
-    """Return the declared types, of which a number may be an integer; all where none are known."""
     declared = schema.get("type")
     names: list[Any] = declared if isinstance(declared, list) else [declared]
     is_known = all(isinstance(name, str) and name in TYPES for name in names)
@@ -329,6 +326,7 @@ def _maximum_is_below(old: Schema, value: float) -> bool:
 
 _NUMBER, _STRING = frozenset({"number", "integer"}), frozenset({"string"})
 _ARRAY, _OBJECT = frozenset({"array"}), frozenset({"object"})
+# Per keyword: the types it constrains, and a test that every old input stays valid.
 _RULES: dict[str, tuple[frozenset[str], Rule]] = {
     "type": (
         TYPES,
@@ -357,7 +355,6 @@ _RULES: dict[str, tuple[frozenset[str], Rule]] = {
     **dict.fromkeys(("pattern", "contentEncoding"), (_STRING, lambda _old, _value: False)),
     "format": (TYPES, lambda old, value: (old.get("format"), value) == ("int32", "int64")),
 }
-"""Per keyword: the types it constrains, and a test that every old input stays valid."""
 _ANNOTATIONS = {
     *("$comment", "$schema", "contentMediaType", "contentSchema", "default", "deprecated"),
     *("description", "example", "examples", "readOnly", "title", "writeOnly"),
@@ -368,8 +365,8 @@ _SHAPES: dict[str, type | tuple[type, ...]] = {
     **dict.fromkeys(("additionalProperties", "items"), (dict, bool)),
 }
 _KNOWN = {*_SHAPES, *_RULES, "$defs", "definitions"}
+# Keywords that change what their neighbours mean: schemas with them must be equal.
 _WHOLE = {"patternProperties", "prefixItems", "unevaluatedItems", "unevaluatedProperties"}
-"""Keywords that change what their neighbours mean: schemas with them must be equal."""
 _NARROWING = {  # keywords that only refuse: a schema without them permits more
     *("$ref", "allOf", "anyOf", "contains", "dependentRequired", "dependentSchemas", "if"),
     *("not", "oneOf", "propertyNames"),

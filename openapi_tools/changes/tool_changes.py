@@ -267,7 +267,7 @@ def _compare_servers(old: tuple[Server, ...], new: tuple[Server, ...]) -> Iterat
 
 
 def _compare_security(old: Requirements, new: Requirements) -> Iterator[Difference]:
-    """Compare security: credentials that met an old alternative must meet a new one."""
+    # Credentials that met an old alternative must meet a new one.
     is_enough = all(any(_is_met(had, now) for now in new or ({},)) for had in old or ({},))
     yield Difference(
         "", "security", not is_enough, _describe_alternatives(old), _describe_alternatives(new)
@@ -279,7 +279,6 @@ def _is_met(held: Mapping[str, tuple[str, ...]], required: Mapping[str, tuple[st
 
 
 def _describe_alternatives(requirements: Requirements) -> str:
-    """Return alternatives as text: `a + b (read, write), or c`."""
     alternatives = []
     for requirement in requirements:
         parts = [f"{n} ({', '.join(s)})" if s else n for n, s in requirement.items()]

@@ -117,7 +117,6 @@ def read_lock(path: str | os.PathLike[str]) -> ToolLock:
 
 
 def _package_sources(manifest_file: Path) -> dict[str, str]:
-    """Return the Python files of a package, which have to be those that were generated."""
     manifest = read_manifest(manifest_file.read_bytes())
     sources = {}
     for path, expected_digest in manifest.files.items() if manifest is not None else ():
@@ -292,7 +291,6 @@ def apply_lock(
 def _warnings(
     lock: ToolLock, changes: Iterable[LockChange], quarantined: Collection[str] = ()
 ) -> list[str]:
-    """Return the warnings for people, with the words of the document."""
     states = (
         "quarantined: " * (change.tool in quarantined) + describe_lock_change(change)
         for change in changes

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _INTERRUPTED = 130
 _OUTPUT_FAILED = 1
+# The commands with their line of `--help` and their function, which is imported to run it.
 _COMMANDS = {
     "list": ("List the tools.", "list_command.list_tools"),
     "show": ("Show everything about one tool.", "show_command.show_tool"),
@@ -44,7 +45,6 @@ _COMMANDS = {
     "cache": ("List or remove cached documents.", "cache_command.manage_cache"),
     "completion": ("Print a shell's completion script.", "completion.print_script"),
 }
-"""The commands with their line of `--help` and their function, which is imported to run it."""
 
 
 class CommandGroup(click.Group):
@@ -93,7 +93,6 @@ def create_command(name: str) -> click.Command:
 
 
 def _run_group(group: click.Group, args: list[str]) -> int:
-    """Return the exit code of a command, also if its output cannot be written."""
     if sys.stdout is None:
         _print_error("standard output is closed.")
         return _OUTPUT_FAILED

@@ -76,7 +76,6 @@ def read_arguments(
 
 
 def _read_value(name: str, text: str) -> str | _File:
-    """Return the text after `name=`, or a file for `@path` and `@-`."""
     if not text.startswith("@") or text.startswith("@@"):
         return text[1:] if text.startswith("@@") else text
     if text == "@-":
@@ -92,7 +91,6 @@ def _read_value(name: str, text: str) -> str | _File:
 
 
 def _decode_value(name: str, value: str | _File, schema: Mapping[str, Any]) -> str:
-    """Return a value as text: a file's in UTF-8, or in base64 if the schema says so."""
     if isinstance(value, str):
         return value
     encoding = schema.get("contentEncoding", "")
@@ -162,7 +160,6 @@ def _convert_array(
 
 
 def _convert_loosely(text: str, schema: Any, root: dict[str, Any]) -> Any:
-    """Return a text of several allowed types as JSON, or unchanged if only that is valid."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):

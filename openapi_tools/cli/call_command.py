@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from openapi_tools.toolsets.toolset import Toolset
     from openapi_tools.transport import APIResponse
 
+# The end of a warning about a variable of a configuration.
 _UNSET = "is not set; calls go without it."
-"""The end of a warning about a variable of a configuration."""
 
 
 def call_tool(
@@ -75,7 +75,6 @@ def call_tool(
 
 
 def _limit_settings(output: Path | None, folder: str, arguments: tuple[str, ...]) -> dict[str, Any]:
-    """Return settings without the limits that are for models."""
     settings: dict[str, Any] = {}
     if output is not None:  # the complete response, binary content in a file
         most = read_setting_options().get("max_file_bytes", SettingFields.max_file_bytes)
@@ -114,7 +113,6 @@ def _capture_body(bodies: list[bytes], _: httpx.Request, response: APIResponse) 
 
 
 def _failure_hint(result: ToolResult, tool: OperationTool, settings: Settings) -> str:
-    """Return what a user may do about a failed call; empty if the error says it."""
     error = result.error or {}
     if error.get("type") == "auth" and not (tool.operation.security or read_credential_options()):
         return f"The document does not say which credentials are needed; pass {CREDENTIAL_OPTIONS}."
@@ -128,7 +126,6 @@ def _failure_hint(result: ToolResult, tool: OperationTool, settings: Settings) -
 async def _get_result(
     toolset: Toolset, tool: OperationTool, arguments: dict[str, Any], options: dict[str, Any]
 ) -> tuple[ToolResult, bool]:
-    """Return the result of a call, or of all its pages, and whether no page is missing."""
     credentials = user_credentials(toolset)
     if not options["all_pages"] and options["limit"] is None:
         context = Context(fields=options["fields"], wait=options["wait"], credentials=credentials)

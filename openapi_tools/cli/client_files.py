@@ -141,7 +141,7 @@ def _refuse_constant(text: str) -> float:
 
 
 def _is_unicode(data: Any) -> bool:
-    """Tell whether UTF-8 can write all strings: JSON may hold half of a surrogate pair."""
+    # JSON may hold a lone surrogate as an escape, which UTF-8 cannot write.
     try:
         json.dumps(data, ensure_ascii=False).encode()
     except UnicodeEncodeError:

@@ -157,7 +157,6 @@ def read_setting_options() -> dict[str, Any]:
 
 
 def _parse_setting(text: str) -> tuple[str, Any]:
-    """Return a setting's name and value: JSON, or else a string."""
     name, equals, value = text.partition("=")
     if not name or not equals:
         raise click.BadParameter(f"{text!r:.100} is not of the form NAME=VALUE.")

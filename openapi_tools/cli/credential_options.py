@@ -51,7 +51,6 @@ def read_credential_options() -> dict[str, Any]:
 
 
 def _read_basic(text: str) -> tuple[str, Secret]:
-    """Return the user and the password of `--basic`, which may be in one variable."""
     user, colon, password = text.partition(":")  # the user need not be a variable
     if colon and _VARIABLE.fullmatch(password):
         return _expand_variables(user, "--basic"), Secret(_expand_variables(password, "--basic"))

@@ -73,7 +73,7 @@ def _format_configuration(source: str, toolset: Toolset) -> str:
 
 
 def _quote(value: str) -> str:
-    """Return a string as a basic string of TOML (TOML 1.0, section String)."""
+    # TOML 1.0, section "String": basic strings.
     clean = strip_hidden(value).encode("utf-8", "replace").decode()
     return json.dumps(clean, ensure_ascii=False).replace("\x7f", "\\u007f")
 
@@ -146,6 +146,5 @@ def _format_tool(tool: Any) -> list[str]:
 
 
 def _format_comment(text: str) -> str:
-    """Return the beginning of a text on one line, for a comment or a value."""
     line = " ".join("".join(c if c.isprintable() else " " for c in strip_hidden(text)).split())
     return truncate_text(line, _WIDTH)

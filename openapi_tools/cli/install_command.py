@@ -54,7 +54,6 @@ def install_server(
 def _create_entry(
     facts: dict[str, str], name: str | None, arguments: tuple[str, ...]
 ) -> tuple[str, dict[str, Any]]:
-    """Return the name of a server that the client starts, and its entry."""
     with create_command("serve").make_context(f"{PROGRAM} serve", list(arguments)) as context:
         spec = context.params["spec"]
         if context.params["transport"] == "http":
@@ -90,8 +89,7 @@ def _start_command(arguments: list[str]) -> dict[str, Any]:
 
 
 def _resolve_files(arguments: tuple[str, ...], spec: str | None) -> list[str]:
-    """Return arguments with absolute paths, as a client starts servers in any folder."""
-
+    # A client starts servers in any folder, so paths are absolute.
     def resolve(text: str) -> str:
         return str(Path(text).resolve()) if Path(text).exists() else text
 
@@ -108,7 +106,6 @@ def _resolve_files(arguments: tuple[str, ...], spec: str | None) -> list[str]:
 
 
 def _write_entry(path: Path, key: str, name: str, entry: dict[str, Any], *, yes: bool) -> int:
-    """Show what changes in a client's configuration, and write it if the user agrees."""
     file = read_client_file(path)
     text = file.with_server(key, name, entry)
     if file.text == text:

@@ -61,7 +61,6 @@ def lock_tools(
 
 
 def _load_unlocked(spec: str | None) -> tuple[Toolset, Path | None]:
-    """Load all tools, also those that the configuration's lock refuses, and return its lock."""
     source, config, view = resolve_source(
         parse_source(spec), prefers=lambda file: bool(file.data.lock)
     )

@@ -142,7 +142,6 @@ def _find_operation(toolset: Toolset, name: str) -> Operation:
 
 
 def _confirm_endpoints(plan: LoginPlan, options: dict[str, Any]) -> None:
-    """Show the endpoints of the login, and ask if they are at another origin."""
     key = "device_authorization_url" if options["device"] else "authorization_url"
     print_note(f"authorization: {getattr(plan.config, key)}")
     print_note(f"token: {plan.config.token_url}")

@@ -58,7 +58,6 @@ def _read_table(path: Path) -> dict[str, Any]:
 
 
 def _read_job(name: str, entry: Any, folder: Path) -> Job:
-    """Return one package; paths are relative to the file that names them."""
     table = f"[{_TABLE}.{name}]"
     if not isinstance(entry, dict) or not name:
         raise click.UsageError(f"{table} must be a table with a name, 'spec' and 'output'.")

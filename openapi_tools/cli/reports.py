@@ -161,14 +161,12 @@ WRITERS: dict[str, Callable[[CommandReport], str]] = {
 
 
 def _display_source(spec: str | None) -> str:
-    """Return SPEC for a report: a URL without its user and query."""
     if spec and "://" in spec:
         return mask_user(spec).partition("?")[0]
     return spec or "-"
 
 
 def _find_lines(report: CommandReport) -> dict[str, int]:
-    """Return the lines of findings in a file; none for a large one, a URL or standard input."""
     path = Path(report.spec or "-")
     try:
         text = path.read_text(encoding="utf-8") if path.is_file() else ""
@@ -180,7 +178,6 @@ def _find_lines(report: CommandReport) -> dict[str, int]:
 
 
 def _find_line(node: Any, keys: Iterable[str]) -> int:
-    """Return the line of a place, or of the nearest one above it that exists."""
     line = 1
     for key in keys:
         if isinstance(node, yaml.MappingNode):

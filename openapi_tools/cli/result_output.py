@@ -79,7 +79,6 @@ def _report_truncation(result: ToolResult) -> int:
 
 
 def _write_body(result: ToolResult, output: Path, body: bytes | None) -> None:
-    """Write the body of a response to a file: as it came, or the parts that were selected."""
     stored, text = result.metadata.get("file"), result.output
     if stored is None and (body is None or result.metadata.keys() & {"shaped", "paging"}):
         body = (text if isinstance(text, str) else dump_json(text)).encode(errors="replace")

@@ -49,7 +49,6 @@ def run_program(spec: str, file: str, *, timeout: float, calls: int, yes: bool, 
 
 
 def _print_program_result(result: ToolResult, problems: list[str]) -> int:
-    """Write the value of a program as JSON, and what it printed to standard error."""
     printed, value = result.metadata.get("printed"), result.output
     if printed:
         click.echo(clean(redact_text(printed)), err=True, nl=not printed.endswith("\n"))

@@ -38,7 +38,6 @@ def search_tools(spec: str, words: tuple[str, ...], *, limit: int, wants_json: b
 
 
 def _explain_missing_tool(query: str, hits: Sequence[Hit], skipped: Sequence[Skipped]) -> str:
-    """Return why an operation that fits better than each hit is not a tool; empty for none."""
     words = frozenset(terms(query))
 
     def score(item: OperationTool | Skipped, description: str = "") -> tuple[int, float]:
@@ -65,7 +64,6 @@ def show_stubs(spec: str, names: tuple[str, ...], *, wants_json: bool) -> None:
 
 
 def _stub_data(tool: OperationTool, needs: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
-    """Return a tool as JSON data, with its stub and the producers of its arguments."""
     producers = {argument: list(names) for argument, names in needs.items()}
     facts = select_attributes(tool, ("name", "method", "path"))
     return {**facts, "needs": producers, "stub": write_stub(tool, needs)}

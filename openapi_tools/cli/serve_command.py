@@ -20,11 +20,11 @@ from openapi_tools.tools.guardrails import require_approval
 if TYPE_CHECKING:
     from openapi_tools.toolsets.toolset import Toolset
 
+# The options that set keys of `[serve]`.
 _KEYS = (
     *("mode", "host", "port", "allow_hosts", "ask", "max_sessions", "workers", "stateless"),
     *("log", "insecure", "strict", "grace"),
 )
-"""The options that set keys of `[serve]`."""
 _HTTP_ONLY = set(_KEYS) - {"mode", "ask", "strict", "log"}
 _APIS_ONLY = ("workers", "strict")
 
@@ -79,7 +79,6 @@ def _refuse_document_options() -> None:
 
 
 def _check_transport(transport: str, spec: str | None) -> None:
-    """Refuse HTTP options with stdio, and a standard input that the client cannot use."""
     if transport == "http":
         return
     for option in click.get_current_context().command.params:

@@ -108,11 +108,6 @@ class ServerView:
             start += len(part)
 
     def _credentials_for(self, toolset: Toolset, tool: OperationTool) -> dict[str, Any] | None:
-        """Return the user's own credential for a call; None where the API's own is used.
-
-        Raises:
-            CallError: The server has another one for this user, which is not available here.
-        """
         table, user = self.serving.apis[self.api].users, self.user
         if table is None or user is None:
             return None
@@ -139,7 +134,6 @@ class ServerView:
         return lambda tool: self._credentials_for(toolset, tool)
 
     def _note_users(self) -> None:
-        """Report on standard error that the server calls the API with another credential."""
         if self.user is None and self.serving.apis[self.api].users is not None:
             print_note(
                 f"note: over HTTP {self.api} gets each user's own credential "

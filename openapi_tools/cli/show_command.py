@@ -78,7 +78,6 @@ def _format_tool(
 
 
 def _format_example(tool: OperationTool) -> str:
-    """Return the required arguments as on a command line, with `…` for strings to fill in."""
     text = example_call(tool.input_schema)
     try:
         arguments = json.loads(text or "{}")
@@ -114,7 +113,6 @@ def _list_facts(tool: OperationTool, facts: dict[str, Any]) -> Iterator[tuple[st
 def _format_arguments(
     tool: OperationTool, facts: dict[str, Any], width: int | None
 ) -> Iterator[str]:
-    """Yield a table of the arguments, with descriptions below if the terminal is too narrow."""
     separator = "\n" if width else ". "
     rows = [[clean(cell) for cell in row] for row in _argument_rows(tool, facts, separator)]
     if not rows:
@@ -160,13 +158,12 @@ def _argument_rows(
 
 
 def _format_value(value: Any) -> str:
-    """Return a value as `name=` takes it; the first of two `@` says that no file is meant."""
+    # The first of two `@` says that no file is meant.
     text = value if isinstance(value, str) and value else dump_json(value)
     return f"@{text}" if text.startswith("@") else text
 
 
 def _describe_types(schema: Any, root: dict[str, Any], depth: int) -> list[str]:
-    """Return the types of value that a schema accepts; empty if it does not say."""
     schema = follow_references(root, schema)
     declared = schema.get("type")
     if declared:
@@ -210,7 +207,6 @@ def _describe_security(facts: dict[str, Any]) -> str:
 
 
 def _describe_location(place: dict[str, Any]) -> str:
-    """Return where an argument is in the request, and its style if that is not the default."""
     location, name = place["in"], place["name"]
     wire_name = "" if name == place["argument"] else f" {name}"
     if location == "body":

@@ -121,6 +121,8 @@ class ProgramRun:
         self._task: Any = None
         self._context: Any = None
         self._ask_person: Any = None
+        # Large outputs are converted one after the other: sixteen at once would hold all in
+        # memory twice.
         self._output_lock = asyncio.Lock()
         self._call_slots = asyncio.Semaphore(_AT_ONCE)
         self.notes: list[str] = []

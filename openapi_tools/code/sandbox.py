@@ -39,11 +39,16 @@ with require_extra("code"):
 
 _PRINTED = 1024 * 1024  # bytes of prints; more end the program
 _VARIABLES_BYTES = 32 * 1024 * 1024  # of the variables that the next program gets
+# Suspensions beyond those of calls: each `sleep` and `gather` takes some.
 _PAUSES = 1000
 _LONGEST_MESSAGE = 2000
+# Python and JSON read integers of any length, but no other reader of the result does: 309
+# digits are beyond a double.
 _HUGE = re.compile(r"(?<![0-9])[0-9]{309}")
 _MISTAKES = 5
+# A value of an optional or unknown type may well fit when the program runs.
 _UNSURE_TYPE = re.compile(r" \| |None|Unknown|Any")
+# What to do about an error of a program, by a part of its message.
 _ADVICE = {
     "'RuntimeError' object has no attribute": "str(error) has status and reason",
     "'coroutine' object is not callable": "write pages(function, argument=...)",
@@ -54,7 +59,6 @@ _ADVICE = {
     "No module named": "there are base64, collections, csv, dataclasses, datetime, decimal, "
     "functools, hashlib, itertools, json, math, random, re, time and typing",
 }
-"""What to do about an error of a program, by a part of its message."""
 _RULES = frozenset(
     {"invalid-argument-type", "missing-argument", "unknown-argument"}
     | {"too-many-positional-arguments", "parameter-already-assigned"}

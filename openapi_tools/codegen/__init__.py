@@ -132,7 +132,6 @@ def _write_compact_json(value: Any) -> str:
 
 
 def _write_value(value: Any, indent: int, width: int) -> str:
-    """Write a value that starts on a line with `indent`, in `room` columns of it."""
     line = write_on_one_line(value, WIDTH, _split_value, _write_scalar)
     if line is not None and len(line) <= width:
         return line
@@ -225,7 +224,6 @@ def _write_key(key: Any) -> str:
 
 
 def _write_long_key(prefix: str, indent: int) -> str:
-    """Return a key that leaves its value no room on its line, in parentheses if possible."""
     word, width = prefix.removesuffix(_COLON), WIDTH - indent - _STEP
     if width < _NARROWEST:
         return prefix
@@ -244,7 +242,6 @@ def _escape_text(text: str) -> str:
 
 
 def _quote(raw: str) -> str:
-    """Return escaped text in the quotes that need fewer escapes, double ones if equal."""
     doubles = raw.count('"')
     if not doubles:
         return f'"{raw}"'
@@ -256,7 +253,6 @@ def _quote(raw: str) -> str:
 def _split_text(
     text: str, width: int, *, paragraphs: re.Pattern[str] = PARAGRAPHS, after: str = " "
 ) -> list[str]:
-    """Return text as adjacent string literals of at most `room` columns."""
     # A paragraph starts a piece, so that its words never move those of the next one.
     pieces = []
     for paragraph in paragraphs.findall(text):

@@ -60,7 +60,6 @@ def _escape_character(match: re.Match[str]) -> str:
 
 
 def _write_value(value: Any, indent: int, width: int, depth: int) -> str:
-    """Return a value in `room` columns on its first line, on one line where it fits."""
     if depth > DEEPEST:
         raise UnwritableInElixir(f"a schema nests deeper than {DEEPEST} levels.")
     if (line := _write_inline(value, width)) is not None:
@@ -79,7 +78,6 @@ def _write_value(value: Any, indent: int, width: int, depth: int) -> str:
 
 
 def _write_entry(key: str, value: Any, indent: int, place: tuple[int, int]) -> str:
-    """Return one member on lines of its own; its place is a depth and the columns after it."""
     depth, trail = place
     start = f"{' ' * indent}{key}"
     width = WIDTH - len(start) - trail
@@ -140,7 +138,7 @@ def _write_number(value: float) -> str:
 
 
 def _write_heredoc(text: str, indent: int) -> str:
-    r"""Return a text on several lines; each ends in `\`, so that no line break is part of it."""
+    # Each line ends in `\`, so that no line break is part of the string.
     before, width = " " * indent, max(WIDTH - indent - 1, _NARROWEST)
     lines = []
     for paragraph in PARAGRAPHS.findall(text):  # starts a line, so words never move other ones

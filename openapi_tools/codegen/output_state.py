@@ -245,7 +245,6 @@ def _known_digests(target: OutputTarget) -> dict[str, set[str]]:
 
 
 def _file_state(target: OutputTarget, path: str, digests: set[str]) -> str:
-    """Return the state of a file, by the text to write and the digests of the last run."""
     content = target.contents.get(path)
     try:
         data = read_inside(target.root, path)
@@ -267,7 +266,6 @@ def _file_state(target: OutputTarget, path: str, digests: set[str]) -> str:
 
 
 def _is_replaceable(root: Path, paths: Collection[str]) -> bool:
-    """Tell whether a folder is absent, or holds generated files only and may be deleted."""
     if not root.exists():
         return True
     is_owned = not hasattr(os, "geteuid") or root.stat().st_uid == os.geteuid()

@@ -107,7 +107,6 @@ def _make_record(tool: OperationTool, servers: tuple[Server, ...]) -> ToolRecord
 
 
 def _base_url_server(settings: Settings) -> tuple[Server, ...]:
-    """Return the server that overrides those of the document; none without a `base_url`."""
     if settings.base_url is None:
         return ()
     # In a server's URL braces would name a variable (OpenAPI 3.2.0, section 4.6).

@@ -331,7 +331,6 @@ def split_modules(
 def _split_by_letters(
     items: Sequence[ModuleItem], name: tuple[str, ...], depth: int, letters: int = 1
 ) -> Iterator[Part]:
-    """Keep many short groups together by as few first letters as their length allows."""
     for start, group in _group_items(items, depth, letters).items():
         if _count_lines(group) <= MOST_LINES:
             yield (*name, start), [item.thing for item in group]

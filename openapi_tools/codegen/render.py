@@ -185,7 +185,6 @@ def _module_head(
     typing: tuple[str, ...] = ("Any",),
     model: tuple[str, ...] = (),
 ) -> dict[str, Code]:
-    """Return the import statements of a module, sorted as isort does, and its lint line."""
     names = {*model, *(name for tool in tools for name in tool.model)}
     names |= {"OperationTool"} if tools else set()
     schemas = {stem for tool in tools for stem in tool.schemas}
@@ -245,7 +244,6 @@ def escape_markdown(value: Any) -> str:
 
 
 def _write_toml(value: Any) -> str:
-    """Return a value as TOML; basic strings take JSON's escapes, but no surrogates."""
     text = _SURROGATE.sub("\ufffd", json.dumps(value, ensure_ascii=False))
     return _NO_ASCII.sub(lambda match: f"\\U{ord(match.group()):08x}", text)
 

@@ -33,7 +33,10 @@ if TYPE_CHECKING:
 
 
 PATIENCE = 60.0  # seconds to wait for another generator
+# Without a lock nothing tells a running generator from a killed one, but its age.
 _ABANDONED = 3600.0
+# Constants of Linux's <fcntl.h> and <linux/fs.h>, and of macOS's <sys/stdio.h>; Python does not
+# have them.
 _AT_FDCWD = -100
 _EXCHANGE = 2  # for both systems that can swap folders
 _ADVICE = {
@@ -133,7 +136,6 @@ def _check_unchanged(target: OutputTarget, changes: FileChanges) -> None:
 
 
 def _try_to_replace_folder(target: OutputTarget, changes: FileChanges, beside: str) -> bool:
-    """Replace the folder in one step, and tell whether that was possible."""
     try:
         with _staging_folder(target.root.parent, beside) as stage:
             _replace_folder(target, changes, stage / "new")
@@ -225,7 +227,7 @@ def make_folders(base: Path, path: str) -> Path:
 
 
 def _write_file(target: Path, data: bytes) -> None:
-    """Write a new file that survives a power cut; the umask decides who can read it."""
+    # It survives a power cut; the umask decides who can read it.
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     with open(os.open(target, flags, 0o644), "wb") as file:  # noqa: PTH123 -- a descriptor
         file.write(data)
@@ -251,7 +253,6 @@ def _staging_folder(folder: Path, prefix: str) -> Iterator[Path]:
 
 
 def _clear_staging_folders(folder: Path, prefix: str, *, is_locked: bool) -> None:
-    """Delete staging folders: all if no other generator can be running, else only old ones."""
     for stage in output_state.find_staging_folders(folder, prefix):
         with suppress(OSError):
             if is_locked or time.time() - stage.stat().st_mtime > _ABANDONED:
@@ -260,7 +261,6 @@ def _clear_staging_folders(folder: Path, prefix: str, *, is_locked: bool) -> Non
 
 @contextmanager
 def _make_parents(folder: Path) -> Iterator[None]:
-    """Make a folder and those above it; remove them again when the body raises."""
     missing = [place for place in (folder, *folder.parents) if not place.exists()]
     try:
         folder.mkdir(0o755, parents=True, exist_ok=True)
@@ -281,6 +281,8 @@ def lock_folder(folder: Path) -> Iterator[bool]:
     try:
         while handle >= 0 and not is_locked:
             try:
+                # `flock`, as the system releases it when the process dies; a lock file would
+                # stay.
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 is_locked = True
             except BlockingIOError:

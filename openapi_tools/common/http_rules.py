@@ -16,8 +16,11 @@ if TYPE_CHECKING:
 
     from openapi_tools.model import Operation, RequestBody
 
+# RFC 9110, section 9.2.1; QUERY is that of draft-ietf-httpbis-safe-method-w-body.
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "QUERY"})
 _IDEMPOTENT = _SAFE | {"PUT", "DELETE"}
+# Rails, Laravel, Express (`method-override`) and Google's APIs let these replace a POST's
+# method; some servers also that of a GET.
 _OVERRIDE_HEADERS = frozenset({"x-http-method", "x-http-method-override", "x-method-override"})
 _OVERRIDE_NAME = "_method"
 
@@ -30,6 +33,7 @@ _SECRET = re.compile(
     r"|authorization|jwt|signature|assertion|cookie)$",
     re.IGNORECASE,
 )
+# `page_token` and `next_cursor` are no secrets: a model needs them for the next page.
 _PAGE = re.compile("(?:page|next|prev|continu|sync|cursor)", re.IGNORECASE)
 _KEPT_HEADER = re.compile(
     r"(?:x-)?(?:allow|content-(?:disposition|language|length|range|type)|etag|last-modified|link"
@@ -53,6 +57,7 @@ _LINK = re.compile(r'<([^<>]*)>((?:[^<"]|"[^"]*")*)')
 WEB_URL = re.compile(r"https?://", re.IGNORECASE)  # how a web URL begins
 _UNSENDABLE = re.compile(r"[\x00-\x20\x7f-\x9f\\\ud800-\udfff]")
 
+# Proxies and frameworks decode a path once or twice each.
 _DECODINGS = 8
 _SPACES = r"[\x00-\x20\x7f]*"
 # Servers strip spaces, control characters, parameters after `;` and all behind a NUL.
@@ -241,6 +246,7 @@ _MEDIA_TYPE = re.compile(rf"{_TOKEN}/{_TOKEN}(?:[ \t]*;[ \t]*{_TOKEN}=(?:{_VALUE
 _PARAMETER = re.compile(rf"(?<![ \t])[ \t]*+;[ \t]*({_TOKEN})=({_VALUE}|{_QUOTED})")
 
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+# As much as a result can hold; a file with text at its beginning is text.
 _SNIFFED = 256 * 1024
 _JSON = frozenset({"application/json", "text/json"})
 _XML = frozenset({"application/xml", "text/xml"})

@@ -19,6 +19,7 @@ _CONTROL_CHARACTERS = re.compile(
 )
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
+# As in `loading.references`: a longer chain is a cycle.
 _LONGEST_CHAIN = 64
 EXPONENT = 1e16  # from here on Python writes floats with an exponent, ECMAScript without one
 _LARGEST = 10**18  # `str()` of integers with thousands of digits raises ValueError
@@ -113,6 +114,8 @@ def follow_references(document: Mapping[str, Any], node: Any) -> Mapping[str, An
 
 def is_equal(one: Any, other: Any) -> bool:
     """Return whether two values are equal in JSON, where true is not 1, but 1 is 1.0."""
+    # JSON Schema Core 2020-12, section 4.2.2: numbers are equal by value, and booleans are no
+    # numbers.
     if one is other or isinstance(one, bool) or isinstance(other, bool):
         return one is other
     if isinstance(one, list) and isinstance(other, list):

@@ -120,14 +120,12 @@ def similar_names(name: object, candidates: Iterable[object], *, most: int = 3) 
 
 
 def _split_words(name: object) -> tuple[str, frozenset[str]]:
-    """Return the letters of a name, and its words without the ends of plurals."""
     text = str(name)[:_LONGEST_NAME]
     words = (_PLURAL.sub("", word.lower()) for word in _WORD.findall(text))
     return text.lower(), frozenset(words) - _FILLERS
 
 
 def _word_similarity(words: frozenset[str], candidate: frozenset[str]) -> float:
-    """Return how many words two names share, from 0 to 1; more where one has all of the other's."""
     shared = 2 * len(words & candidate) / (len(words) + len(candidate) or 1)
     return _NEAR + (1 - _NEAR) * shared if words and words <= candidate else shared
 
@@ -312,7 +310,6 @@ def find_unknown_selections(
 
 
 def _advise_values(key: str, value: str, values: list[str]) -> str:
-    """Return the end of a message: the nearest values, and all tags where these are few."""
     close = close_names(value, values)
     if key != "tags" or len(values) > _MOST_TAGS:
         return close
@@ -327,7 +324,6 @@ def _selection_error(name: str, kind: str, value: object) -> SettingsError:
 
 
 def _matches(text: str, patterns: Iterable[str]) -> bool:
-    """Tell whether a text is one of the patterns or matches one; braces of paths are literal."""
     return any(text == pattern or fnmatchcase(text, pattern) for pattern in patterns)
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
 _JOINERS = "\u200c\u200d"
+# Invisible characters carry text that a person does not see and a model reads ("ASCII
+# smuggling", with tags of U+E0000).
 _SELECTORS = "\ufe00-\ufe0f"
 _OTHERS = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e"
@@ -28,6 +30,7 @@ _UNSEEN = f"{_OTHERS}{_JOINERS}"
 _LETTER = rf"[^\x00-\x7f{_UNSEEN}]"
 _HAN = "[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 _MONGOLIAN = "[\u1820-\u18aa]"
+# Unseen characters that change the look of the one before, each alone, or of a flag.
 _SHAPING = "|".join(
     (
         "\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f",  # a region's flag
@@ -39,7 +42,6 @@ _SHAPING = "|".join(
         f"(?<={_LETTER}\ufe0f)\u200d(?![{_UNSEEN}])",  # in emoji of several parts
     )
 )
-"""Unseen characters that change the look of the one before, each alone, or of a flag."""
 _HIDDEN = re.compile(f"[{_UNSEEN}]")
 _SHAPING_OR_UNSEEN = re.compile(f"({_SHAPING})|[{_UNSEEN}]")
 
@@ -52,8 +54,8 @@ _ELEMENTS = (
     "sup|table|tbody|td|tfoot|th|thead|tr|tt|u|ul|var|video|wbr"
 )
 _MARKUP = rf"<(?:/?(?:{_ELEMENTS})(?:\s[^<>]{{0,300}})?/?>|!--.{{0,300}}?-->)"
+# Tags in code spans, and tags with unknown names, are placeholders and stay.
 _CODE_OR_TAG = re.compile(rf"`([^`\n]*`)|{_MARKUP}", re.IGNORECASE | re.DOTALL)
-"""Tags in code spans, and tags with unknown names, are placeholders and stay."""
 _LINK = re.compile(r"\[([^\[\]]{0,300})\]\([^()\s]{0,1000}(?: \"[^\"]{0,300}\")?\)")
 _VISIBLE = bytes([10, *range(32, 127)])
 _USER = re.compile(r"(?<=//)[^/?#]*(?=@)")
@@ -65,11 +67,12 @@ RESERVED_ARGUMENTS = frozenset({"self", "config", "run_manager", "_tool_call_id"
 """Names that coordinators take for themselves."""
 
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?<![a-z0-9][A-Z])(?=[A-Z][a-z])")
+# The words between humps and separators, in ASCII: five times faster than to mark the humps.
 _WORD = re.compile(
     r"(?<=[a-z0-9])[A-Z][A-Z][a-z][a-z0-9]*|[A-Z]+(?=[A-Z][a-z])|[A-Z]*[a-z0-9]+|[A-Z]+"
 )
-"""The words between humps and separators, in ASCII: five times faster than to mark the humps."""
 _OTHER = re.compile(r"[^A-Za-z0-9]+|__+")
+# Of hexadecimal digits: 16 million, for the few names of a document that need one.
 _HASH_LENGTH = 6
 _NOT_WORD = re.compile(r"\W")
 _MAX_MOUNTS = 8  # leading parts of a path that an operation id may lack, at most
@@ -114,7 +117,6 @@ def _clean_lines(text: str) -> str:
 
 
 def _strip_controls(text: str) -> str:
-    """Take out what hides or reorders text, and control characters but tabs and line ends."""
     return strip_hidden(_CONTROL.sub(" ", text))
 
 
@@ -209,7 +211,6 @@ def short_name(operation_id: str, method: str, path: str, prefix: str = "") -> s
 
 
 def _path_starts(path: str) -> Iterable[int]:
-    """Yield where a path may begin in an id: the document may mount the API below a prefix."""
     start = 0
     for _ in range(_MAX_MOUNTS):
         yield start
@@ -302,7 +303,6 @@ def _limit_length(name: str, wire: str) -> str:
 
 
 def _make_distinct(names: list[str], pairs: list[tuple[str, str]]) -> list[str]:
-    """Put a hash behind names that are still shared, unless the wire name is the name itself."""
     counts = Counter(names)
     taken = {name for name, count in counts.items() if count == 1}
     result = []

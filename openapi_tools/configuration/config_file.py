@@ -156,7 +156,6 @@ class ConfigFile:
         return Select.parse(members) if members else None
 
     def _selection_members(self, table: SelectTable) -> dict[str, Any]:
-        """Return the conditions of a selection; names match without the prefix, or with it."""
         members = table.model_dump(exclude_none=True, exclude={"exclude"})
         if table.names and self.data.prefix:
             members["names"] = (*table.names, *(self.data.prefix + name for name in table.names))
@@ -225,7 +224,6 @@ class ConfigFile:
 
 
 def _find_unset_variables(value: Any) -> list[str]:
-    """Return the environment variables that a credential names and that are not set."""
     return [name for name in find_variables(value) if not os.environ.get(name)]
 
 

@@ -19,7 +19,6 @@ from openapi_tools.settings import Settings
 
 
 def _check_json_value(value: Any) -> Any:
-    """Return a value that JSON can say: no date, no infinite number."""
     try:
         json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
     except (TypeError, ValueError, RecursionError) as error:
@@ -34,7 +33,6 @@ class _FileSchema(GenerateJsonSchema):
 
 
 def _describe_settings(schema: dict[str, Any]) -> None:
-    """Add the settings that a file can hold to the JSON Schema of their table."""
     whole = Settings.model_json_schema(schema_generator=_FileSchema)
     schema["properties"] = {
         name: {**part, "description": setting(name).text}
@@ -108,7 +106,6 @@ class ToolTable(Table):
         )
 
     def _hints(self) -> dict[str, bool]:
-        """Return the hints; a read is idempotent and not destructive (RFC 9110, section 9.2)."""
         implied = {"idempotent": True, "destructive": False} if self.read_only else {}
         hints = {n: getattr(self, n) for n in ("read_only", "destructive", "idempotent")}
         return {**implied, **{name: value for name, value in hints.items() if value is not None}}

@@ -152,7 +152,6 @@ def shape_operation(operation: Operation, shape: ToolShape) -> Operation:
 def _rename_parts(
     parts: tuple[Any, ...], shape: ToolShape, gone: Collection[str] = ()
 ) -> tuple[Any, ...]:
-    """Return parts of a request under their arguments' new names, without those that are gone."""
     kept = (part for part in parts if part.argument not in gone)
     return tuple(replace(part, argument=shape.new_name(part.argument)) for part in kept)
 
@@ -174,7 +173,6 @@ def _shape_body(body: RequestBody, shape: ToolShape, gone: Collection[str]) -> R
 
 
 def _shape_paging(paging: Paging, shape: ToolShape) -> Paging | None:
-    """Return paging with the arguments' new names, none for hidden ones; None for a fixed page."""
     if paging.argument.partition(".")[0] in shape.fixed:
         return None
     argument, size = (_rename_path(path, shape) for path in (paging.argument, paging.size))
@@ -182,7 +180,6 @@ def _shape_paging(paging: Paging, shape: ToolShape) -> Paging | None:
 
 
 def _rename_path(path: str, shape: ToolShape) -> str:
-    """Return an argument, or a property in one as `q.page`, under its new name; empty if hidden."""
     name, dot, rest = path.partition(".")
     return "" if name in shape.hidden else f"{shape.new_name(name)}{dot}{rest}"
 

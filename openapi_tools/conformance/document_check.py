@@ -31,8 +31,8 @@ with require_extra("testing"):
 _MOST_REFERENCES = 64
 _REFERENCE = re.compile(r"""'\$ref' is a required|"\$ref" is a""")  # in a message: it is missing
 _SENT_KEYWORDS = frozenset({"enum", "const", "default"})
+# Properties whose keys are names of the document's own.
 _NAME_KEYED = {("properties",), ("responses",), ("definitions",), ("schemas",), ("$defs",)}
-"""Members whose keys are names of the document's own."""
 
 
 def find_document_errors(root: Mapping[str, Any]) -> list[Finding]:
@@ -83,7 +83,6 @@ def _find_ambiguous_ids(root: Mapping[str, Any]) -> Iterator[Finding]:
 
 
 def _find_invisible_characters(root: Mapping[str, Any]) -> Iterator[Finding]:
-    """Yield the names and values that are sent with invisible characters."""
     waiting: list[tuple[tuple[Any, ...], Any]] = [((), root)]
     while waiting:
         place, node = waiting.pop()
@@ -110,7 +109,6 @@ def _strings_in(value: Any) -> Iterator[str]:
 
 
 def _find_schema_errors(root: Mapping[str, Any], version: str) -> Iterator[Finding]:
-    """Yield where the document departs from the JSON Schema of its version."""
     validator = jsonschema_rs.validator_for(dict(getattr(schemas, f"schema_v{version}")))
     try:
         for error in validator.iter_errors(root):
@@ -121,7 +119,6 @@ def _find_schema_errors(root: Mapping[str, Any], version: str) -> Iterator[Findi
 
 
 def _closest_error(error: Any, root: Any) -> Any:
-    """Return the error inside the union branch that the value most likely means."""
     # `{"$ref": …}` is a branch of nearly every union: it was meant only where there is a `$ref`.
     branches = getattr(error.kind, "context", None)
     if not branches:
@@ -141,7 +138,8 @@ def _closest_error(error: Any, root: Any) -> Any:
 
 
 def _branch_distance(branch: list[Any], depth: int) -> tuple[bool, bool, int]:
-    """Return how far a branch is from the value; `in` and fixed values tell kinds apart."""
+    # `in` and fixed values tell kinds of objects apart, so an error there says that the branch
+    # was not meant.
     direct_errors = [error for error in branch if len(error.instance_path) == depth + 1]
     is_fixed = [
         error for error in direct_errors if type(error.kind).__name__.endswith(("Enum", "Constant"))
@@ -158,7 +156,6 @@ def _value_at(root: Any, path: Iterable[Any]) -> Any:
 
 
 def _find_rule_errors(root: Mapping[str, Any], version: str) -> Iterator[Finding]:
-    """Yield the findings of openapi-spec-validator beyond the JSON Schema."""
     checks = getattr(openapi_spec_validator, f"OpenAPIV{version}SpecValidator").keyword_validators
     located = {name: _locating_check(name, check) for name, check in checks.items()}
     root_check: Any = KeywordValidatorRegistry(located)["__root__"]
@@ -173,8 +170,7 @@ def _find_rule_errors(root: Mapping[str, Any], version: str) -> Iterator[Finding
 
 
 def _locating_check(name: str, check: Any) -> Any:
-    """Return a keyword check that notes where it looks, and that one failure does not stop."""
-
+    # openapi-spec-validator says nothing of where an error is, and ends at its first exception.
     def call(self: Any, *arguments: Any, **options: Any) -> Iterator[Any]:
         place = next(item for item in arguments if isinstance(item, SchemaPath)).parts
         try:
@@ -198,7 +194,6 @@ def _locating_check(name: str, check: Any) -> Any:
 
 
 def _collect_once(method: Any) -> Any:
-    """Return a method that collects a schema's property names, visiting each schema once."""
     # openapi-spec-validator's own loops in cycles, and visits a diamond of `allOf` exponentially.
 
     def collect(self: Any, schema: Any) -> set[str]:
@@ -214,7 +209,6 @@ def _collect_once(method: Any) -> Any:
 
 
 def _resolve_place(root: Mapping[str, Any], place: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the place in the text: the target of a `$ref`."""
     keys: tuple[Any, ...] = ()
     node: Any = root
     for key in place:
@@ -312,7 +306,6 @@ def _check_pattern_properties(validator: Any, patterns: Any, value: Any, _: Any)
 def _check_additional_properties(
     validator: Any, schema: Any, value: Any, parent: Any
 ) -> Iterator[Any]:
-    """Check members that no other keyword of the schema `above` describes."""
     properties, patterns = parent.get("properties", {}), parent.get("patternProperties", ())
     for name in value if isinstance(value, dict) and schema is not True else ():
         if name in properties or any(_matches(pattern, name) for pattern in patterns):

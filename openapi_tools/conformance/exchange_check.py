@@ -180,7 +180,6 @@ class ExchangeChecker:
             yield from _describe_body_errors(_filter_body_errors(errors, kind))
 
     def _spec_paths(self, route: Route) -> tuple[SchemaPath, SchemaPath]:
-        """Return the path item and the operation."""
         item = operation = self._spec / "paths" / route.path
         for key in route.pointer[2:]:
             operation /= key
@@ -237,7 +236,6 @@ class _KnownRouteFinder:
 
 
 def _strings_by_location(request: httpx.Request, route: Route) -> dict[str, Any]:
-    """Return the strings of a request by location and name."""
     encoded = request.url.query.decode("ascii", "replace")
     return {
         "path": _path_variables(route.variables),
@@ -248,7 +246,6 @@ def _strings_by_location(request: httpx.Request, route: Route) -> dict[str, Any]
 
 
 def _to_openapi_core(request: httpx.Request, route: Route) -> SimpleNamespace:
-    """Return a request, whose body has been read, in openapi-core's protocol."""
     kind = _media_type(request.headers)
     return SimpleNamespace(
         method=request.method.lower(),
@@ -263,13 +260,14 @@ def _to_openapi_core(request: httpx.Request, route: Route) -> SimpleNamespace:
 
 
 def _media_type(headers: Mapping[str, str]) -> str:
-    """Return the content type, its name in lower case; `multipart/…; boundary=X` keeps its X."""
+    # `multipart/…; boundary=X` keeps its X: only the name is in lower case.
     name, semicolon, rest = headers.get("content-type", "").partition(";")
     return name.strip().lower() + semicolon + rest
 
 
 def _path_variables(variables: Mapping[str, str]) -> dict[str, str]:
-    """Return path variables under openapi-core's names, RFC 6570's; it reads `;x` as `;x=` only."""
+    # Under the names that RFC 6570 gives them, as openapi-core has it, which reads `;x` as
+    # `;x=` only.
     plain = {name.strip(".;?*"): value for name, value in variables.items()}
     full = {name: re.sub(r"(;[^;=]+)(?=;|$)", r"\1=", value) for name, value in plain.items()}
     shapes = ("{}", ".{}", ".{}*", ";{}", ";{}*")
@@ -287,7 +285,6 @@ def _cookies(header: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_judged(content_type: str) -> bool:
-    """Tell whether a body can be compared with its schema: JSON and forms."""
     name = content_type.partition(";")[0].strip()
     return name in _JUDGED or name.endswith("+json")
 
@@ -329,7 +326,7 @@ def _read_parts(value: bytes, **parameters: str) -> _MultipartValues:
 
 
 def _filter_body_errors(errors: Iterator[Exception], content_type: str) -> Iterator[Exception]:
-    """Yield the errors about a body; a media type that is not listed is reported for every body."""
+    # openapi-core reports a media type that is not listed for every body.
     is_judged = not content_type or _is_judged(content_type)
     is_multipart = content_type.startswith("multipart/")
     for error in errors:
@@ -342,7 +339,6 @@ def _filter_body_errors(errors: Iterator[Exception], content_type: str) -> Itera
 
 
 def _has_no_content(status: int, route: Route, document: Mapping[str, Any]) -> bool:
-    """Whether a response declares no content; openapi-core demands a body all the same."""
     responses = follow_references(document, route.operation["responses"])
     response = responses.get(str(status), responses.get("default"))
     return response is not None and not follow_references(document, response).get("content")
@@ -358,7 +354,6 @@ def _api_key_locations(document: Document) -> Iterator[tuple[str, str]]:
 
 
 def _drop_errors_of_untyped(error: Exception) -> bool:
-    """Drop errors about values that are still the text on the wire; tell whether none is left."""
     cause: Any = error.__cause__
     details = getattr(cause, "schema_errors", None)
     if not details:
@@ -368,7 +363,6 @@ def _drop_errors_of_untyped(error: Exception) -> bool:
 
 
 def _is_untyped(detail: Any) -> bool:
-    """Tell whether an error is about bytes, a number or boolean in a text, or a read-only whole."""
     if isinstance(detail.instance, bytes) or (detail.validator, *detail.path) == ("readOnly",):
         return True
     if detail.validator != "type" or not isinstance(detail.instance, str):
@@ -384,7 +378,6 @@ def _is_untyped(detail: Any) -> bool:
 
 
 def _describe_body_errors(errors: Iterable[Exception]) -> Iterator[str]:
-    """Yield one line for each error of a body."""
     try:
         for error in errors:
             cause = error.__cause__

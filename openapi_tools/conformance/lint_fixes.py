@@ -66,7 +66,6 @@ def _write_overlay(actions: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _removal_actions(toolset: Toolset, number: int) -> list[dict[str, Any]]:
-    """Return actions that remove the faulty parts of skipped operations."""
     root, reasons = toolset.document, dict[tuple[Any, ...], str]()
     for entry in toolset.skipped:
         for keys in _find_faulty_parts(root, entry):
@@ -80,7 +79,6 @@ def _removal_actions(toolset: Toolset, number: int) -> list[dict[str, Any]]:
 
 
 def _find_faulty_parts(root: Any, entry: Skipped) -> Iterator[tuple[Any, ...]]:
-    """Yield the places of the parts to remove: broken references, else the faulty part itself."""
     keys = _keys_at(root, split_pointer(entry.pointer))
     if not keys:  # behind a reference
         return
@@ -95,7 +93,6 @@ def _find_faulty_parts(root: Any, entry: Skipped) -> Iterator[tuple[Any, ...]]:
 
 
 def _keys_at(root: Any, steps: tuple[str, ...]) -> tuple[Any, ...]:
-    """Return keys of a place, with numbers for items of lists; empty where it does not exist."""
     keys: list[Any] = []
     for step in steps:
         key = int(step) if isinstance(root, list) and step.isdecimal() else step
@@ -108,7 +105,6 @@ def _keys_at(root: Any, steps: tuple[str, ...]) -> tuple[Any, ...]:
 
 
 def _find_broken_references(root: Any, start: str, reason: str) -> Iterator[tuple[Any, ...]]:
-    """Yield the places of references below a place that lead nowhere, or that a reason names."""
     for place, node in walk_objects(root, start, resolve_pointer(root, start), set()):
         ref = node.get("$ref")
         if not isinstance(ref, str) or (
@@ -120,7 +116,6 @@ def _find_broken_references(root: Any, start: str, reason: str) -> Iterator[tupl
 
 
 def _update_actions(toolset: Toolset) -> Iterator[dict[str, Any]]:
-    """Yield an action for each operation without id, description or path parameter."""
     root = toolset.document
     ids = Counter(str(place.node.get("operationId")) for place in linted_operations(toolset))
     for place in linted_operations(toolset):
@@ -153,7 +148,7 @@ def _has_target(keys: tuple[Any, ...]) -> bool:
 
 
 def _write_json_path(keys: Iterable[Any]) -> str:
-    """Return a normalized path (RFC 9535, section 2.7)."""
+    # RFC 9535, section 2.7: normalized paths.
     steps = (
         f"[{k}]" if isinstance(k, int) else f"['{_ESCAPED.sub(_escape_character, k)}']"
         for k in keys

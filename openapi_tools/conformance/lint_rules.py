@@ -205,7 +205,6 @@ def _check_paging(place: LintedOperation, _root: Node) -> Iterator[Finding]:
 
 
 def _is_list(schema: Node) -> bool:
-    """Tell whether answers are a list, or an object that holds one and little else."""
     node = follow_references(schema, schema)
     if node.get("type") == "array":
         return True
@@ -232,7 +231,6 @@ def walk_objects(root: Any, start: str, node: Any, seen: set[str]) -> Iterator[t
 
 
 def _check_unions(root: Node, place: str, node: Node) -> Iterator[Finding]:
-    """Yield a finding for a union that has two members which no value can tell apart."""
     for keyword in ("oneOf", "anyOf"):
         alternatives = node.get(keyword)
         if "discriminator" in node or not isinstance(alternatives, list):
@@ -249,7 +247,6 @@ def _check_unions(root: Node, place: str, node: Node) -> Iterator[Finding]:
 
 
 def _can_tell_apart(one: Node, other: Node, root: Node, depth: int = 0) -> bool:
-    """Tell whether a value may fit one schema and not the other, as far as is easily seen."""
     if depth > _DEEPEST or {"allOf", "anyOf", "oneOf", "not"} & (one.keys() | other.keys()):
         return True
     properties, other_properties = as_dict(one.get("properties")), as_dict(other.get("properties"))

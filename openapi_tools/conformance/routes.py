@@ -119,7 +119,6 @@ def _find_operations(item: Node) -> Iterator[tuple[tuple[str, ...], Node]]:
 
 
 def _path_names(document: Node, item: Node, operation: Node) -> frozenset[str]:
-    """Return the names of the path parameters that an operation or its path item declares."""
     listed = [part for holder in (item, operation) for part in as_list(holder.get("parameters"))]
     nodes = [follow_references(document, part) for part in listed]
     names = (n["name"] for n in nodes if as_string(n.get("in")).lower() == "path" and "name" in n)
@@ -151,7 +150,6 @@ class _ServedPath:
 
 
 def _is_server_path(base: str, path: str) -> bool:
-    """Whether a path is that of a server; its variables take any text, with slashes."""
     literals = VARIABLE.split(base.removeprefix("./"))[::2]
     if base and not base.startswith(("/", "{")):
         # A relative server is relative to the document's own address, which is not known here.

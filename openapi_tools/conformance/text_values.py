@@ -126,7 +126,6 @@ class _ValueReader:
         raise undefined or missing or KeyError
 
     def _choose(self, values: list[Any], schemas: Branch, *, is_sure: bool = True) -> list[Any]:
-        """Return the first value that fits all schemas, else the first where that is sure."""
         if is_sure and len(values) < 2:  # noqa: PLR2004 -- nothing to choose
             return values
         for value in values:
@@ -148,7 +147,6 @@ class _ValueReader:
         yield from branches
 
     def _convert(self, raw: Any, branch: Branch) -> Any:
-        """Return raw strings as the types that a branch asks for."""
         if isinstance(raw, list) and not (isinstance(raw, _RepeatedValues) and _is_single(branch)):
             return [
                 self._convert_part(item, _item_schemas(branch, place))
@@ -182,7 +180,6 @@ class _ValueReader:
 
 
 def _decode_parts(location: Any) -> Any:
-    """Return the parts of a multipart body as strings; other locations have them already."""
     if not any(isinstance(value, bytes) for value in location.values()):
         return location
     pairs = location.items(multi=True)
@@ -194,7 +191,6 @@ def _decode_part(value: Any) -> Any:
 
 
 def _types_of_branch(branch: Branch) -> frozenset[str]:
-    """Return the types that all schemas of a branch have room for; none where they name none."""
     kinds = [node.get("type") for node in branch]
     listed = [[kind] if isinstance(kind, str) else as_list(kind) for kind in kinds]
     # Types of other languages, such as `any`, say nothing.
@@ -206,7 +202,7 @@ def _types_of_branch(branch: Branch) -> frozenset[str]:
 
 
 def _split_inner(text: str, branch: Branch) -> list[str]:
-    """Return an array inside an array, which Swagger 2.0 alone defines (Items Object)."""
+    # Swagger 2.0 alone defines an array inside an array (Items Object).
     formats = (node.get("collectionFormat") for node in branch)
     if delimiter := next((_DELIMITERS[key] for key in formats if key in _DELIMITERS), ""):
         return text.split(delimiter)
@@ -219,7 +215,6 @@ def _is_single(branch: Branch) -> bool:
 
 
 def _shapes_of_branch(branch: Branch) -> Iterator[str]:
-    """Yield the shapes of a value, as openapi-core calls them: empty for a scalar."""
     types = _types_of_branch(branch)
     yield from (kind for kind in _HOLDERS if kind in types)
     if not types or types & _SCALARS:
@@ -245,7 +240,6 @@ def _property_schemas(branch: Branch, name: str) -> list[Any]:
 
 
 def _read_scalars(text: str, types: frozenset[str]) -> Iterator[Any]:
-    """Yield what a string may mean; a string itself is the last reading where types are named."""
     is_short = len(text) < _LONGEST_NUMBER
     if not types:
         yield text
@@ -294,7 +288,6 @@ class _StyleDecoder:
 def _read_exploded_object(
     branch: Branch, parameter_names: frozenset[str], location: Any
 ) -> dict[str, Any]:
-    """Return an exploded object, whose members stand beside other values."""
     keys = {key for node in branch for key in node.get("properties") or ()}
     if any(node.get("additionalProperties") not in (None, False) for node in branch) or not keys:
         keys |= set(location) - parameter_names
@@ -308,7 +301,6 @@ def _read_exploded_object(
 
 
 def _read_brackets(name: str, location: Any) -> Any:
-    """Return a value of style `deepObject`, of any depth as many servers read it."""
     tree: dict[str, Any] = {}
     for key, value in location.items(multi=True):
         keys = key.removeprefix(name) if key.startswith(name) else ""
@@ -320,7 +312,6 @@ def _read_brackets(name: str, location: Any) -> Any:
 
 
 def _set_nested_value(tree: dict[str, Any], keys: list[str], value: str) -> None:
-    """Set a value deep inside, `[]` being the next free index."""
     for key in keys[:-1]:
         branch = tree.setdefault(key or str(len(tree)), {})
         tree = branch if isinstance(branch, dict) else tree
@@ -341,7 +332,7 @@ def _read_label(
     shape: str,
     location: Any,
 ) -> Any:
-    """Return a label; some versions print `.blue.black` where RFC 6570 has `.blue,black`."""
+    # Some versions of the standard print `.blue.black` where RFC 6570 has `.blue,black`.
     parts = location.get(f".{name}", "")[1:].split(".")
     if explode or not shape or len(parts) == 1 or "," in location[f".{name}"]:
         return util.label_loads(explode, name, shape, location)

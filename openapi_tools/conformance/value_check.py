@@ -138,7 +138,6 @@ class ValueCheck:
         return reader.deserialize(strings)
 
     def _may_be_missing(self, declared: DeclaredValue, strings: Any) -> bool:
-        """Tell whether a value is a credential, or an empty array or object in a path."""
         if (declared.location, declared.name.lower()) in self.keys:
             return True
         mark = _MARKS.get(str(declared.node.get("style")), "")

@@ -119,6 +119,8 @@ async def _run_call(
     tool_input = arguments if model_input is None else model_input
     result = await tool.execute(tool_input, context=await context_for(source, ensure_config()))
     if result.is_error:
+        # LangChain knows errors as exceptions only; `handle_tool_error` makes the message of
+        # this one.
         raise OperationFailed(result, tool.name)
     return _make_content(result), result
 
@@ -160,13 +162,13 @@ def _make_content(result: ToolResult) -> str | list[dict[str, str]]:
 
 
 _PARTS = SUBSCHEMA_KEYWORDS | {"contentSchema"}
+# Keywords whose schema describes parts of a value, and how a path shows that step.
 _STEPS = {
     **dict.fromkeys(("items", "unevaluatedItems", "contains"), "[]"),
     **dict.fromkeys(("additionalProperties", "unevaluatedProperties"), ".*"),
 }
-"""Keywords whose schema describes parts of a value, and how a path shows that step."""
+# Keywords that may reject more if a schema in them, or beside them, accepts more.
 _NARROWING = ("not", "if", "contains", "unevaluatedItems", "unevaluatedProperties")
-"""Keywords that may reject more if a schema in them, or beside them, accepts more."""
 _WORDS = frozenset(
     {"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"}
 )

@@ -52,6 +52,8 @@ with require_extra("mcp"):
     from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
 _UNNAMED = "openapi-tools"
+# Clients may restart their timeout with each notification (MCP, basic/lifecycle, timeouts);
+# most calls end before the first one.
 _FIRST_PROGRESS, _PROGRESS_INTERVAL = 1.0, 5.0
 _SESSIONS = 300  # with a handshake; each takes about 40 kB for half an hour
 _FILES = "openapi-tools://files/"

@@ -27,6 +27,7 @@ _LONGEST_NAME, _LONGEST_TITLE = 100, 60
 _LARGEST = 1024 * 1024
 JOB = "openapi-tools/job"
 """The key in `_meta` of the handle of a long-running operation."""
+# The package `mcp` writes one event in this form; anything else is passed on unchanged.
 _RESPONSE_EVENT = re.compile(
     rb"(?:(?:id|event): [^\r\n]*\r\n)*data: "
     rb'(\{"jsonrpc":"2\.0","id":(?:-?\d+|"[^"\\]*(?:\\.[^"\\]*)*"),"(?:result|error)":[^\r\n]*)'

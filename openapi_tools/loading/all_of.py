@@ -22,16 +22,21 @@ if TYPE_CHECKING:
     from openapi_tools.loading.references import Resource, Target
 
 _MAX_VARIANTS = 200  # schemas that are looked at for one base
+# A hundred branches with a thousand properties each would copy the growing object a hundred
+# times.
 MAX_COPIES: Final = 200_000  # properties copied while branches are merged; then they stay
 
 _LARGEST = frozenset({"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"})
 _SMALLEST = frozenset({"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"})
 _OF_ITEMS = frozenset({"items", "prefixItems", "unevaluatedItems"})
+# Keywords of a group change what the others mean, so they are equal or the schemas stay apart.
 _GROUPS = (
     frozenset({"if", "then", "else"}),
     frozenset({"contains", "minContains", "maxContains"}),
     _OF_ITEMS,
 )
+# These look at what the schema itself declares (JSON Schema Core 2020-12, sections 10.3.2.3 and
+# 11), so moving them into a merged schema may change what they mean.
 _CLOSING = frozenset({"additionalProperties", "unevaluatedItems", "unevaluatedProperties"})
 _PROPERTY_MAPS = ("properties", "patternProperties")
 _OPEN: tuple[Any, ...] = (True, False, {})
@@ -108,7 +113,6 @@ def is_own_base(target: Target, follow: Callable[[Any, Resource], Target]) -> bo
 def _merge_branches(
     out: Node, branches: list[tuple[Node, Node]], report: Callable[[str, str], None]
 ) -> tuple[Node, list[Node], list[Node]]:
-    """Return a schema with what can be merged, the branches that stay, those that exclude it."""
     remaining: list[Node] = []
     rivals: list[Node] = []
     copies = 0
@@ -125,7 +129,6 @@ def _merge_branches(
 
 
 def _merge_unevaluated(out: Node, branches: list[tuple[Node, Node]]) -> Node | None:
-    """Return an object closed by `unevaluatedProperties` and its branches as one; None if not."""
     if out.get("unevaluatedProperties") is not False:
         return None
     whole = {key: value for key, value in out.items() if key != "unevaluatedProperties"}
@@ -142,7 +145,6 @@ def _is_closed(part: Node) -> bool:
 
 
 def _has_rival_closed_objects(parts: list[Node]) -> bool:
-    """Return whether a closed object excludes properties that another part of it declares."""
     if not any(map(_is_closed, parts)):
         return False
     names = {name for part in parts for name in part.get("properties", ())}
@@ -150,7 +152,6 @@ def _has_rival_closed_objects(parts: list[Node]) -> bool:
 
 
 def _open_for_each_other(parts: list[Node]) -> list[Node]:
-    """Return parts that stay apart, each closed one open for the properties of the others."""
     names = [name for part in parts for name in part.get("properties", ())]
     return [
         {**part, "properties": {**{name: {} for name in names}, **part.get("properties", {})}}
@@ -161,7 +162,6 @@ def _open_for_each_other(parts: list[Node]) -> list[Node]:
 
 
 def _are_exclusive(first: Node, second: Node) -> bool:
-    """Return whether no value is of the types, or in the enumerations, of two schemas."""
     ours, theirs = _listed_values(first), _listed_values(second)
     if ours is not None and theirs is not None:
         return not any(json_values.contains_value(theirs, value) for value in ours)
@@ -212,14 +212,12 @@ def merge(
 
 
 def _drop_open_items(schema: Node, other: Node) -> Node:
-    """Return a schema without `items: {}`, which limits nothing, beside one that limits items."""
     if schema.get("items") != {} or other.keys().isdisjoint(_OF_ITEMS):
         return schema
     return {key: value for key, value in schema.items() if key != "items"}
 
 
 def _has_different_group(first: Node, second: Node) -> bool:
-    """Return whether both schemas have, and differ in, a group of dependent keywords."""
     return any(
         first.keys() & group
         and second.keys() & group
@@ -229,7 +227,6 @@ def _has_different_group(first: Node, second: Node) -> bool:
 
 
 def _limits_undeclared(one: Node, other: Node) -> bool:
-    """Return whether one side limits the properties or items that only the other side declares."""
     for key in _CLOSING & one.keys():
         if one[key] is True or one[key] == {}:
             continue
@@ -267,7 +264,6 @@ def _merge_properties(first: Node, second: Node, report: Callable[[str, str], No
 def _merge_property(
     name: str, first: Node, second: Node, report: Callable[[str, str], None]
 ) -> Node:
-    """Return the schema of a property that two branches describe."""
     if _are_exclusive(first, second):
         report(
             "allOf", f"has {name!r:.60} with schemas that no value fits together; one is enough."
@@ -289,6 +285,7 @@ def _common_type(first: Any, second: Any) -> Any:
 _MERGERS: dict[str, Callable[[Any, Any], Any]] = {
     "type": _common_type,
     "required": lambda first, second: list(dict.fromkeys([*first, *second])),
+    # Without a common value the schemas stay apart: an empty `enum` would accept nothing.
     "enum": lambda one, two: (
         [v for v in one if json_values.contains_value(two, v)] or _raise_not_exact(one, two)
     ),

@@ -182,6 +182,8 @@ class DocumentCache:
     def _look_up_url(self, url: str, fetcher: Fetcher) -> CacheLookup:
         if fetcher.is_personal and not offline:
             self._overlays.check()
+            # A document behind a login may differ by user, and must not be readable in a shared
+            # folder.
             return CacheLookup(source=fetcher.fetch_entry())
         name, file = self._open_copy("url", url)
         label = file.label if file is not None else cache_file.Label()
@@ -218,7 +220,6 @@ class DocumentCache:
         return self._plan_copy(source, name, label)
 
     def _open_copy(self, kind: str, key: str) -> tuple[str, cache_file.DocumentFile | None]:
-        """Return the name of a document's file, which reveals nothing of it, and a usable file."""
         # Settings that shape names and descriptions are part of the name; those of schemas are not,
         # as schemas are built from the copy.
         settings, overlays = self._settings, self._overlays
@@ -267,7 +268,6 @@ class DocumentCache:
 
 
 def _stamp(path: Path, settings: Settings) -> list[int] | None:
-    """Return a file's size, times and inode; None for one that is not to be cached."""
     try:
         status = path.stat()
     except (OSError, ValueError):

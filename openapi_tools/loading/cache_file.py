@@ -29,9 +29,11 @@ if TYPE_CHECKING:
     from openapi_tools.loading.document import Document
 
 _VERSION = [__version__, 5]  # of the package, and of this form
+# Properties of the root whose own properties are parts.
 _SPLIT = frozenset({"paths", "components", "definitions", "parameters", "responses", "webhooks"})
-"""Properties of the root whose own properties are parts."""
 
+# No journal and no sync: a file is written once, beside its place, and renamed; a broken one is
+# found by its checksums.
 _SETUP = """
 PRAGMA page_size = 16384;
 PRAGMA journal_mode = OFF;
@@ -184,7 +186,6 @@ def _rows(parts: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, bytes, int]]:
 
 
 def _parts(root: Node, keys: dict[str, list[str]]) -> Iterator[tuple[str, Any]]:
-    """Yield the parts of a document by pointer, and record the keys of the split objects."""
     # A tool reads its path item and the components it refers to, of thousands.
     waiting = [("", root, _SPLIT)]
     while waiting:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 _WRITABLE_BY_OTHERS = 0o022
 _HASH_BYTES = hashlib.sha256().digest_size
+# Files of each kind beside a document: its tools differ by settings, profiles, configurations.
 _MOST_FILES = {"search": 4, "definitions": 8}
-"""Files of each kind beside a document: its tools differ by settings, profiles, configurations."""
 
 
 class DerivedFile(NamedTuple):

@@ -107,7 +107,6 @@ def _excerpt(value: Any) -> str:
 
 
 def _move_keywords_to_items(out: Node, report: Report) -> None:
-    """Give an array's items the keywords that mean them."""
     for keyword in ("enum", "const"):
         if keyword not in out:
             continue
@@ -127,7 +126,6 @@ def _move_keywords_to_items(out: Node, report: Report) -> None:
 
 
 def _narrow_items(items: Any, keywords: Node) -> Node:
-    """Return the schema of items that also have some keywords."""
     items = items if isinstance(items, dict) else {}
     if not items.keys().isdisjoint(IN_PLACE_KEYWORDS | {"$ref"}):
         return {"allOf": [items, keywords]}
@@ -143,7 +141,6 @@ def _narrow_items(items: Any, keywords: Node) -> Node:
 
 
 def _apply_enum(out: Node, *, also_null: bool, report: Report) -> None:
-    """Let an enumeration's values decide about its type and its limits."""
     keyword = "enum" if "enum" in out else "const"
     values = out[keyword] if keyword == "enum" else [out[keyword]]
     types = types_of(out)
@@ -162,7 +159,6 @@ def _is_any(value: Any, types: list[str]) -> bool:
 
 
 def _join_types(out: Node, keyword: str, declared: list[str], report: Report) -> list[Any]:
-    """Accept values of another type than the declared one, and both forms where the wire is one."""
     types = types_of(out)
     values = out[keyword] if keyword == "enum" else [out[keyword]]
     forms, other_values = [], []
@@ -187,7 +183,6 @@ def _join_types(out: Node, keyword: str, declared: list[str], report: Report) ->
 
 
 def _as_type(value: Any, types: list[str]) -> Any:
-    """Return a scalar in the form of one of some types that is written alike, or `ABSENT`."""
     text = wire_text(value)
     if text is None:
         return ABSENT
@@ -198,13 +193,13 @@ def _as_type(value: Any, types: list[str]) -> Any:
 
 
 def _drop_impossible_bounds(out: Node, *, may_be_empty: bool, report: Report) -> None:
-    """Drop bounds that no value, or none but the empty one, can keep."""
     for least, most in _BOUNDS:
         if least in out and most in out and out[least] > out[most]:
             report(least, f"is greater than {most!r}; neither is enforced.")
             del out[least], out[most]
     for most in ("maxLength", "maxItems"):
         if out.get(most) == 0 and not may_be_empty and out.get("enum") != [""]:
+            # Generators write 0 for "no limit".
             report(most, "is 0, which only an empty value keeps; it is not enforced.")
             del out[most]
     if not out.keys().isdisjoint(NUMBER_LIMITS) and not _has_number(out):
@@ -215,13 +210,13 @@ def _drop_impossible_bounds(out: Node, *, may_be_empty: bool, report: Report) ->
 
 
 def _has_number(out: Node) -> bool:
-    """Return whether a number keeps the bounds of a schema."""
     low = max(out.get("minimum", -inf), out.get("exclusiveMinimum", -inf))
     high = min(out.get("maximum", inf), out.get("exclusiveMaximum", inf))
     is_open = out.get("exclusiveMinimum") == low or out.get("exclusiveMaximum") == high
     if bool(low > high) or (low == high and is_open):
         return False
     step = out.get("multipleOf", 1 if types_of(out) == ["integer"] else 0)
+    # Fractions would need exact arithmetic, for a rare case.
     if step.__class__ is not int or not step or inf in (high, -low):
         return True
     first = ceil(low) + (ceil(low) == out.get("exclusiveMinimum"))
@@ -230,7 +225,6 @@ def _has_number(out: Node) -> bool:
 
 
 def _declare_required(out: Node, report: Report) -> None:
-    """Let a closed object have the properties that it requires, in the number that it requires."""
     declared = out.get("properties", {})
     missing = [name for name in out.get("required", ()) if name not in declared]
     if missing:
@@ -242,7 +236,6 @@ def _declare_required(out: Node, report: Report) -> None:
 
 
 def _check_pattern(out: Node, pattern: str, report: Report) -> None:
-    """Read a pattern; one that is no rule, or that no shown value matches, is described instead."""
     types = types_of(out)
     if types and "string" not in types:
         return

@@ -43,8 +43,8 @@ ParameterNodes: TypeAlias = "dict[tuple[str, str], tuple[Node, Resource]]"
 """Parameter Objects and their documents, by location and name on the wire."""
 
 _PATH_ITEM_KEYS = frozenset({"$ref", "summary", "description", "servers", "parameters"})
+# Keys by which an object at an unknown key is an operation.
 _OPERATION_KEYS = frozenset({"responses", "operationId", "requestBody"})
-"""Keys by which an object at an unknown key is an operation."""
 _ADDITIONAL = 2  # the minor version of OpenAPI 3 that introduced `additionalOperations`
 _MOST_FLAGS = 32
 _LONGEST_FLAG = 64
@@ -133,6 +133,7 @@ class Document:
     def security(self) -> Security:
         """Reads security schemes and requirements."""
         security = Security(self.entry, self.references, self.dialect)
+        # OpenAPI 3.2.0: a name in a Security Requirement Object may be the URI of a scheme.
         if self.dialect.minor >= BY_URI:  # requirements may add schemes to those of the components
             security.requirements(self.root, self.entry)
             for operation in self.operations():
@@ -265,6 +266,7 @@ class Document:
         target = self.follow(item, self.entry, pointer)
         if not isinstance(target.node, dict):
             raise self.invalid(f"a path item must be an object, this is {item!r:.60}.", pointer)
+        # The standard leaves siblings of this `$ref` undefined; here they win.
         beside = {key: value for key, value in item.items() if key != "$ref"}
         return {**target.node, **beside} if beside else target.node, target.resource
 
@@ -314,7 +316,6 @@ class Document:
         return parameters
 
     def _read_parameters(self, listed: Any, resource: Resource) -> ParameterNodes:
-        """Return the parameters in a list; the pointer of an error is relative to the list."""
         if not isinstance(listed, list):
             raise InvalidDocument("'parameters' must be an array.")
         parameters: ParameterNodes = {}

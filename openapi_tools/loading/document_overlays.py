@@ -92,7 +92,6 @@ def _parse_overlay(source: Source) -> Parsed:
 
 
 def _extends_another(extends: str, base: str, addresses: Sequence[str]) -> bool:
-    """Return whether an overlay names a place of the same kind as the document's, but another."""
     try:
         if WEB_URL.match(extends) or WEB_URL.match(base):
             target = _bare_url(urljoin(base, extends))

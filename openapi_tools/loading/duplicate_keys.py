@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _DOCUMENTATION = frozenset({"description", "summary", "title", "example"})
+# Properties whose value is a map: its keys are names that users chose, even `description`.
 _MAPS = (
     SCHEMA_MAP_KEYWORDS
     | {"additionalOperations", "callbacks", "content", "dependencies", "dependentRequired"}
@@ -24,7 +25,6 @@ _MAPS = (
     | {"pathItems", "paths", "requestBodies", "responses", "schemas", "scopes", "variables"}
     | {"securityDefinitions", "securitySchemes", "webhooks"}
 )
-"""Properties whose value is a map: its keys are names that users chose, even `description`."""
 
 
 def find_duplicate_keys(data: bytes, *, strict: bool) -> Iterator[str]:
@@ -56,6 +56,7 @@ def duplicate_key_warning(
     """Return the warning for a duplicate key; if strict, InvalidDocument where it hides a value."""
     place = "" if line is None else f" (again in line {line})"
     is_map = bool(path) and path[-1] in _MAPS
+    # What a request is made of must not be hidden; a doubled description does no harm.
     is_documentation = (key in _DOCUMENTATION or key.startswith("x-")) and not is_map
     if not strict or is_documentation:
         effect = "both are merged" if key == "<<" else "the last one counts"

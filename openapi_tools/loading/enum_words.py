@@ -68,7 +68,6 @@ def _words_of_values(node: Node) -> Iterator[tuple[str, str]]:
 
 
 def _words_by_index(node: Node, keys: tuple[str, ...], values: list[Any]) -> dict[int, Any]:
-    """Return words by the index of their value: a list goes by position, a map by value."""
     words = next((node[key] for key in keys if isinstance(node.get(key), list | dict)), None)
     if isinstance(words, list):
         return dict(enumerate(islice(words, len(values))))

@@ -27,12 +27,13 @@ if TYPE_CHECKING:
     from openapi_tools.loading.references import References, Resource
     from openapi_tools.loading.schemas import Schemas
 
+# Each has to be compared with the schema, and generators write hundreds.
 _MOST = 10  # examples of one value that are looked at
 _OF_EXAMPLE = frozenset({"value", "dataValue", "serializedValue", "externalValue"})
 _WORDS = frozenset({"summary", "description"})
 _NAMED = ("examples", "x-examples")
+# Beside the standard's names those of Swagger 2.0, which has examples in extensions only.
 _SINGLE = ("example", "x-example")
-"""Beside the standard's names those of Swagger 2.0, which has examples in extensions only."""
 
 _KEYWORDS = frozenset({*_SINGLE, *_NAMED})
 

@@ -47,10 +47,13 @@ _HEADERS = {
     "Accept": "application/json, application/yaml;q=0.9, */*;q=0.5",
     "Accept-Encoding": CODINGS,
     "User-Agent": f"openapi-tools/{__version__}",
+    # The loop of the fetch ends with it, so a connection that is kept would be of no use.
     "Connection": "close",
 }
 _SETTINGS = ("allow_private", "base_url", "ca_file", "trust_env")
 _LOGIN_STATUSES = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
+# RFC 9110, section 8.8.3. A validator of a server is sent back, so it must not hold a line
+# break.
 _ETAG = re.compile(r'(W/)?"[!#-~]{0,500}"')
 _DATE = re.compile(r"[ -~]{1,60}")
 _CALL = re.compile(r"GET \S+?:? ")
@@ -331,7 +334,6 @@ class Fetcher:
 
 
 def _wants_login(result: Source | CallError) -> bool:
-    """Return whether a server seems to ask for a login: by a status, a redirect or a page."""
     if isinstance(result, CallError):
         return result.kind == "redirect" or result.facts.get("status") in _LOGIN_STATUSES
     return is_html_page(result.data or b"")
@@ -372,7 +374,6 @@ def _check_status(response: APIResponse, *, conditional: bool) -> None:
 
 
 def _make_request(url: str, conditions: Mapping[str, str] | None = None) -> httpx.Request:
-    """Return the request for a URL; user and password become a header."""
     try:
         address = read_url(url)
     except InvalidUrlError:

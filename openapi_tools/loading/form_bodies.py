@@ -33,18 +33,18 @@ _SHAPED = _HOLDERS | {"type", "$ref"}
 _KEPT = ("title", "description", "deprecated")
 _TEXTUAL = (None, "string", ["string", "null"])
 _STRINGS = ("string", ["string", "null"])
+# Keywords of strings that are no files.
 _CHOOSING = frozenset(
     {"enum", "const", "pattern", "format", "contentEncoding", "maxLength", "allOf", "not"}
 )
-"""Keywords of strings that are no files."""
 _FILE = f"File_{short_hash('an argument that is a file')}"
+# Keywords beside which a format says nothing about bytes.
 _DESCRIBING = frozenset({"properties", "additionalProperties", "items", "enum", "const", "$ref"})
-"""Keywords beside which a format says nothing about bytes."""
+# Top-level media types (RFC 6838, section 4.2), and `*`.
 _TOP_LEVEL = frozenset(
     {"application", "audio", "font", "haptics", "image", "message", "model", "multipart", "text"}
     | {"video", "*"}
 )
-"""Top-level media types (RFC 6838, section 4.2), and `*`."""
 _UNTYPED = frozenset(
     {"title", "description", "deprecated", "examples", "format", "contentMediaType"}
 )
@@ -120,7 +120,6 @@ class FormBodies:
     def _read_properties(
         self, schema: Node, nodes: Node, resource: Resource, *, multipart: bool, depth: int
     ) -> FormContent:
-        """Return how an object's properties are written, and those of its alternatives."""
         whole = self._document.schemas.content(schema)
         if not whole.keys() & {*_HOLDERS, "additionalProperties"}:
             return FormContent(schema, (), ())
@@ -172,7 +171,6 @@ class FormBodies:
         return FormContent(schema, () if default else (encoding,), headers)
 
     def _read_additional(self, whole: Node) -> FormContent:
-        """Return how properties with names of the caller's are written: files, or by their type."""
         rest = whole["additionalProperties"]
         file_schema_and_type = self._find_files(rest, untyped=False) or self._allow_file(rest)
         if file_schema_and_type is None:
@@ -185,7 +183,6 @@ class FormBodies:
     def _find_files(
         self, declared: Any, *, untyped: bool, depth: int = 4
     ) -> tuple[Node, str] | None:
-        """Return a property with files in it, and its media type if the document names one."""
         if not isinstance(declared, dict) or depth == 0:
             return None
         declared = self._document.schemas.content(declared)
@@ -207,10 +204,8 @@ class FormBodies:
         return {**declared, "anyOf": [part[0] if part else old for part, old in pairs]}, ""
 
     def _allow_file(self, declared: Any, depth: int = _NESTED) -> tuple[Node, str] | None:
-        """Return a string or a list of strings that may be files, too; None for anything else.
-
-        Many documents describe a file as a string, and a part may need a file name or a media type.
-        """
+        # Many documents describe a file as a string, and a part may need a file name or a media
+        # type.
         inner = self._document.schemas.content(declared) if isinstance(declared, dict) else {}
         if inner.get("type") in _STRINGS and inner.keys().isdisjoint(_CHOOSING):
             words = {key: inner[key] for key in inner if key in ANNOTATIONS}
@@ -262,6 +257,8 @@ class FormBodies:
         dialect = self._document.dialect
         inner = tuple(node.get("x-inner", ())) if dialect.swagger else ()
         styled = not _STYLED.isdisjoint(node)
+        # OpenAPI 3.0.4, section 4.7.15 (Encoding Object): `style` is for urlencoded bodies
+        # only; 3.1 has it for multipart/form-data, too.
         if styled and (not multipart or dialect.modern or dialect.swagger):
             style = node.get("style") if isinstance(node.get("style"), str) else "form"
             explode = as_boolean(node.get("explode"))
@@ -291,7 +288,6 @@ class FormBodies:
 
 
 def _media_ranges(node: Any) -> str:
-    """Return the `contentType` of a file if its first media type is a range, else `""`."""
     kinds = as_dict(node).get("contentType")
     listed = [kind.strip() for kind in kinds.split(",")] if isinstance(kinds, str) else [""]
     is_open = not all(map(http_rules.is_media_type, listed)) or "*/*" in listed
@@ -326,7 +322,6 @@ def is_binary(schema: Node) -> bool:
 
 
 def _media_type_in(form: str) -> str:
-    """Return the media type that a `format` names, such as `text/csv`; else an empty string."""
     # `format` may also be a pattern with a slash, such as `MM/YYYY`.
     is_one = http_rules.is_media_type(form) and form.partition("/")[0].lower() in _TOP_LEVEL
     return form if is_one else ""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _MOST = 10  # warnings of one kind; further ones are counted
 
+# By the kind of an object: its properties that hold other objects, and the kinds of these.
 _INNER_KINDS = {
     "body": {"content": "media type"},
     "parameter": {"schema": "schema", "content": "media type"},
@@ -35,19 +36,18 @@ _INNER_KINDS = {
     "encoding": {"headers": "parameter"},
     "schema": dict.fromkeys(keyword_values.APPLICATORS, "schema"),
 }
-"""By the kind of an object: its properties that hold other objects, and the kinds of these."""
 _READ = (
     keyword_values.APPLICATORS | keyword_values.READERS.keys() | keyword_values.NULLABLE | {"$ref"}
 )
 _BY_NAME = keyword_values.MAP_APPLICATORS | {"content", "encoding", "headers"}
+# Keywords of a schema that its own values may contradict, or that hold such values.
 _SETTLED = CHECKED_KEYWORDS | EXAMPLE_KEYWORDS | {"allOf", "example"}
-"""Keywords of a schema that its own values may contradict, or that hold such values."""
 _SHOWN_BY_PARAMETERS = frozenset({"example"})
+# Properties of a parameter of Swagger 2.0 that mean something else in a schema.
 _OF_PARAMETERS = frozenset({"required", "description"})
-"""Properties of a parameter of Swagger 2.0 that mean something else in a schema."""
 
+# A node's place: that of its holder, or a JSON Pointer, and the last key.
 _Path: TypeAlias = "tuple[_Path | str, str | int]"
-"""A node's place: that of its holder, or a JSON Pointer, and the last key."""
 
 
 class _Place(NamedTuple):
@@ -154,7 +154,6 @@ class _Search:
                 self._note_keyword((path, keyword), keyword, node, resource, message)
 
     def _note_refused_example(self, place: _Place) -> None:
-        """Note the example of a parameter that its schema refuses, and a pattern that it breaks."""
         _, node, path, resource = place
         schemas = self._document.schemas
 
@@ -188,13 +187,11 @@ class _Search:
             self._note((place.path, "type"), place.resource, message, self.keywords)
 
     def _is_schema(self, place: _Place) -> bool:
-        """Return whether an object is a schema, or a parameter over which one is spread."""
         if place.kind != "parameter" or "schema" in place.node:
             return place.kind == "schema"
         return self._document.dialect.swagger or versions.has_spread_schema(place.node)
 
     def _is_left_out(self, place: _Place) -> bool:
-        """Note how a parameter is read; return whether it is left out for its name."""
         _, node, path, resource = place
         self._note_leftovers(place)
         location = versions.standard_location(node.get("in"))
@@ -205,7 +202,6 @@ class _Search:
         return True
 
     def _note_leftovers(self, place: _Place) -> None:
-        """Note what a parameter has from another version, and how it is read."""
         _, node, path, resource = place
         dialect, written = self._document.dialect, node.get("in")
         location = versions.standard_location(written)

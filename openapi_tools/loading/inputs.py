@@ -87,7 +87,6 @@ class Inputs:
         return complete_schema(schema, self._document.schemas.closure)
 
     def _argument_schema(self, argument: InputArgument, name: str) -> Node:
-        """Return an argument's schema, with the API's own name if the argument's lost it."""
         schema, wire = argument.schema, argument.wire
         if not visible_text.hides_wire_name(name, wire):
             return schema
@@ -126,7 +125,6 @@ class Inputs:
     def _security_requirements(
         self, operation: OperationNode
     ) -> tuple[dict[str, tuple[str, ...]], ...]:
-        """Return the security requirements, with the schemes of keys declared as parameters."""
         declared = self._document.security.requirements(operation.node, operation.resource)
         if not self._credentials:
             return declared
@@ -212,7 +210,6 @@ class Inputs:
         ]
 
     def _allow_slashes(self, argument: InputArgument) -> InputArgument:
-        """Return the argument of a path variable that takes slashes, which its description says."""
         kinds = schema_types(self._document.schemas.content(argument.schema))
         is_styled = as_dict(argument.node).get("style", "simple") != "simple"
         if is_styled or (kinds and "string" not in kinds):  # a list in the notation of RFC 6570
@@ -239,7 +236,6 @@ class Inputs:
     def _argument(
         self, location: str, name: str, node: Node, resource: Resource
     ) -> InputArgument | None:
-        """Return the argument of a parameter; equal Parameter Objects share one."""
         key = self._sharing_key(node, resource)
         if key not in self._known:
             is_offered = self._is_offered(location, name, node)
@@ -250,7 +246,6 @@ class Inputs:
         return self._known[key]
 
     def _sharing_key(self, node: Node, resource: Resource) -> tuple[int, bytes | int]:
-        """Return a key that objects share which mean the same."""
         is_local = self._document.references.has_local(resource)
         return id(resource), id(node) if is_local else resource.key(node)
 
@@ -262,7 +257,6 @@ class Inputs:
         return not is_own and not documents.is_left_out(node)
 
     def _accepted_media_types(self, operation: OperationNode) -> tuple[str, ...]:
-        """Return the media types of an operation's successful responses, JSON first."""
         kinds: Iterable[str] = (kind for kind, *_ in self._response_media_types(operation))
         if self._document.dialect.swagger:
             kinds = self._produced_media_types(operation)
@@ -276,7 +270,6 @@ class Inputs:
     def _response_media_types(
         self, operation: OperationNode
     ) -> Iterator[tuple[str, Any, Resource]]:
-        """Yield the media types of success, each with the object that has its schema."""
         only = len(as_dict(operation.node.get("responses"))) == 1
         for status, answer, resource in self._responses(operation):
             if status.startswith("2") or (status == "default" and only):
@@ -286,12 +279,10 @@ class Inputs:
                 yield from ((kind, node, resource) for kind, node in content.items())
 
     def _produced_media_types(self, operation: OperationNode) -> list[str]:
-        """Return the media types of responses in Swagger 2.0, which are for all of them."""
         produces = operation.node.get("produces", self._document.root.get("produces"))
         return list(filter(is_string, as_list(produces)))
 
     def _response_headers(self, operation: OperationNode) -> tuple[str, ...]:
-        """Return the response headers, in lower case, but for those that results always have."""
         nodes = (as_dict(answer.get("headers")) for _, answer, _ in self._responses(operation))
         names = (name.lower() for node in nodes for name in node)
         kept = (name for name in names if is_token(name) and should_keep_header(name) is None)
@@ -310,14 +301,12 @@ class Inputs:
 def _add_key_scheme(
     requirements: tuple[dict[str, tuple[str, ...]], ...], schemes: Iterable[str], *, needed: bool
 ) -> tuple[dict[str, tuple[str, ...]], ...]:
-    """Return alternatives with a key beside the others; those without it stay unless `needed`."""
     alternatives = requirements or ({},)
     keyed = tuple({**each, scheme: ()} for scheme in schemes for each in alternatives)
     return keyed if needed else keyed + alternatives
 
 
 def _redirect_statuses(operation: OperationNode) -> tuple[str, ...]:
-    """Return the documented statuses of success and of redirects, if any redirects are."""
     statuses = (str(status).upper() for status in as_dict(operation.node.get("responses")))
     below = sorted(status for status in statuses if _BELOW_400.fullmatch(status))
     is_redirect = any(status[0] == "3" and status != "304" for status in below)
@@ -325,7 +314,6 @@ def _redirect_statuses(operation: OperationNode) -> tuple[str, ...]:
 
 
 def _body_arguments(content: Content | None) -> list[InputArgument]:
-    """Return a body's properties, or one argument for all of it, then the headers of its parts."""
     if content is None:
         return []
     needed = frozenset(content.schema.get("required", ()))

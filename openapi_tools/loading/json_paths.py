@@ -29,13 +29,15 @@ MAX_STEPS = 20_000_000
 """Nodes that the queries of one load may visit; `$..*` visits 0.3 million in GitHub's 13 MB."""
 MAX_LENGTH = 4_096  # characters of a query, and of a pattern
 
+# Steps weigh what was measured against visiting a node: parsing a character, compiling a
+# pattern, comparing bytes.
 _STEPS_OF_CHARACTER = 5
 _STEPS_OF_PATTERN = 10_000
 _BYTES_OF_STEP = 16  # of a compared value, as JSON
+# Bytes of a compiled pattern, and the steps that it takes for each character at worst.
 _TIERS = ((4_000, 0.5), (256_000, 8.0), (1_000_000, 30.0))
-"""Bytes of a compiled pattern, and the steps that it takes for each character at worst."""
+# A dot, which matches any character but line ends (RFC 9485); escapes and classes are skipped.
 _DOT = re.compile(r"\\.|\[(?:\\.|[^\]\\])*+(?:\]|\\?\Z)|\.", re.DOTALL)
-"""A dot, which matches any character but line ends (RFC 9485); escapes and classes are skipped."""
 _INVALID = "is not a JSONPath query of RFC 9535"
 
 
@@ -183,7 +185,6 @@ class _PatternFunction(FilterFunction):
 
 
 def _compile_pattern(pattern: str, form: str) -> tuple[Any, float]:
-    """Return a validator and its steps for each character; None for a bad pattern."""
     plain = _DOT.sub(lambda match: r"[^\n\r]" if match[0] == "." else match[0], pattern)
     # The pattern without the form, too: inside it, `a)|(b` would be valid.
     schema = {"allOf": [{"pattern": plain}, {"pattern": form.format(plain)}]}

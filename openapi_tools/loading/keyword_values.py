@@ -32,8 +32,8 @@ APPLICATORS: Final = (
 ABSENT: Final = object()  # placeholder for an invalid keyword value
 
 _HUGE: Final = 10**300  # validators compare numbers as floats, which hold no larger ones
+# Control characters except tabs and line ends, and lone surrogates.
 _CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
-"""Control characters except tabs and line ends, and lone surrogates."""
 _STRING_CLASS = frozenset({str})
 
 
@@ -177,6 +177,8 @@ def modernize_keywords(out: Node) -> None:
             out["anyOf"] = branches
     if "type" in out and not (out["type"].__class__ is str and out["type"] in json_schema.TYPES):
         read_type(out)
+    # JSON Schema Validation 2020-12, section 6.2.1: strictly greater than 0. Validators refuse
+    # others.
     if "multipleOf" in out and out["multipleOf"] <= 0:
         del out["multipleOf"]
     if "dependentRequired" in out:
@@ -189,7 +191,6 @@ def modernize_keywords(out: Node) -> None:
 
 
 def _clean_enum(out: Node, values: list[Any]) -> None:
-    """Drop repeated values, which clients refuse; too many values are left to the server."""
     if is_longer(values, MAX_ENUM):
         extend_description(out, f"One of {len(out.pop('enum'))} values; the server knows them.")
     elif not _STRING_CLASS.issuperset(map(type, values)) or len({*values}) < len(values):
@@ -210,7 +211,6 @@ def _convert_exclusive(out: Node, bound: str, exclusive: str) -> None:
 
 
 def _clean_required(out: Node) -> None:
-    """Drop repeated names and names that are not offered; too many are left to the server."""
     names = out["required"]
     if is_longer(names, MAX_LITERAL):
         names = [name for name in names if is_name(name)]

@@ -80,7 +80,6 @@ class ToolBuilder:
 
 
 def _describe(operation: OperationNode, limit: int) -> str:
-    """Return summary and description as plain text, cut at a word boundary."""
     node, item = operation.node, operation.item
     # Path Item Object: its summary and description are for all its operations.
     summary = as_string(node.get("summary") or item.get("summary")).strip()

@@ -157,7 +157,6 @@ class _SwaggerConverter:
 
 
 def _set_inner_formats(node: Node) -> Node:
-    """Return an array with the format that the arrays inside it have by default."""
     items = node.get("items")
     if not isinstance(items, dict) or items.get("type") != "array":
         return node
@@ -171,7 +170,6 @@ def _convert_schema_of(holder: Node) -> Node:
 
 
 def _convert_schema(node: Node) -> Node:
-    """Return a schema with `nullable`, and without 2.0's discriminator, which checks nothing."""
     if isinstance(node.get("discriminator"), str):
         node = omit_keys(node, ["discriminator"])
     return {**node, "nullable": True} if node.get("x-nullable") is True else node

@@ -23,6 +23,7 @@ _PAGE = (
     "a login, credentials for it."
 )
 _PAGE_BYTES = 100_000  # of a page that are searched
+# Where a page names a document: RFC 8631, Redoc, Swagger UI, any other link.
 _DOCUMENT_LINKS = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
@@ -33,7 +34,6 @@ _DOCUMENT_LINKS = tuple(
         rb"[\"'=]((?:https?:/)?[\w./:-]{0,150}(?:openapi|swagger|api-docs)[\w-]{0,40}\.(?:json|ya?ml))\b",
     )
 )
-"""Where a page names a document: RFC 8631, Redoc, Swagger UI, any other link."""
 
 
 def describe_other_file(data: bytes, start: bytes, name: str) -> str:

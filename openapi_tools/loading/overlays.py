@@ -36,8 +36,8 @@ _ROOT |= {"actions": (list, "an array")}
 _INFO: _Kinds = {"title": _STRING, "version": _STRING, "description": _STRING}
 _ACTION: _Kinds = {"target": _STRING, "description": _STRING, "copy": _STRING}
 _ACTION |= {"update": (object, "a value"), "remove": (bool, "a boolean")}
+# Keys that only Overlay 1.1 has, by the first key of their location.
 _LATER: dict[str | int, str] = {"info": "description", "actions": "copy"}
-"""Keys that only Overlay 1.1 has, by the first key of their location."""
 _VERSION = re.compile(r"1\.([01])\.[0-9]+")
 _A = {"object": "an object", "array": "an array", "primitive": "a primitive value"}
 
@@ -304,7 +304,6 @@ class _OverlayRun:
             raise self.error(f"the overlays add more than {MAX_ADDED:,} values.")
 
     def _measure(self, value: Any) -> tuple[int, int]:
-        """Return how many values one holds, and its depth; it may then be at several places."""
         size, depth, level = 1, 0, [value]
         while level := [node for node in level if isinstance(node, dict | list)]:
             depth += 1

@@ -25,6 +25,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # Arguments. The weak names need more signs than the others.
 _PAGES = frozenset({"page", "pageno", "pagenum", "pagenumber", "pageindex", "currentpage"})
 _OFFSETS = frozenset({"offset", "skip", "pageoffset", "startat", "startindex", "firstresult"})
+# `start` and `from` are also dates, `after` and `next` also filters.
 _WEAK_OFFSETS = frozenset({"start", "from"})
 _CURSORS = frozenset(
     {"cursor", "pagecursor", "pageafter", "startingafter", "pagetoken", "nextpagetoken"}
@@ -35,6 +36,8 @@ _CURSORS = frozenset(
 _WEAK_CURSORS = frozenset(
     {"after", "afterid", "next", "continue", "start", "from", "page", "pageid"}
 )
+# Stripe's pages: `starting_after` takes the id of the last item, and `has_more` says if there
+# is more.
 _IDS = frozenset({"startingafter", "after", "afterid"})  # they may take the id of the last item
 _WEAK_SIZES = frozenset({"size", "count", "take", "first", "rows", "n", "num", "results"})
 
@@ -44,6 +47,7 @@ _WRAPPERS = frozenset({"data", "embedded", "result", "results", "response", "pay
 _COMBINING = {"allOf", *UNIONS}
 _DEEPEST = 4  # levels of a response that are looked into
 _DEEPEST_CONTAINER = 2  # as in `paging.cursors.after`
+# Deep responses are looked at in every load, and pages are near the top.
 _MOST_SCHEMAS = 2000  # of a response that are looked into
 
 
@@ -102,7 +106,6 @@ def _list_arguments(
 
 
 def _list_inner_arguments(argument: str, schema: Any) -> Iterator[_PageArgument]:
-    """Yield the properties of an object argument, as `q.page` (Flask-AppBuilder's lists)."""
     properties = as_dict(schema).get("properties")
     for name, node in as_dict(properties).items():
         if "." not in name:
@@ -129,7 +132,6 @@ class _ResponseOutline:
 
 
 def _make_outline(node: Any, resource: Any, follow: Follow) -> _ResponseOutline:
-    """Return the outline of a Schema Object; references that lead nowhere are left out."""
     budget = [_MOST_SCHEMAS]
 
     def outline_of(node: Any, resource: Any, depth: int) -> _ResponseOutline:
@@ -162,7 +164,6 @@ def _type_of(node: Node) -> str:
 
 
 def _branches(node: Node) -> Iterator[Any]:
-    """Yield the schemas that apply to the same value; of a union only where one is not null."""
     if node.keys().isdisjoint(_COMBINING):  # most are plain
         return
     yield from as_list(node.get("allOf"))
@@ -198,7 +199,6 @@ def _read_response_facts(node: Node, resource: Any, follow: Follow) -> _Response
 
 
 def _json_schema_of(response: Node) -> Any:
-    """Return the schema of a response's JSON; Swagger 2.0 has no media types there."""
     for kind, value in as_dict(response.get("content")).items():
         if isinstance(value, dict) and (http_rules.is_json(kind) or kind == "*/*"):
             return value.get("schema")
@@ -256,7 +256,8 @@ class _Detector:
         )
 
     def _detect_pageable(self) -> Paging | None:
-        """Read `x-ms-pageable` (AutoRest); with a null `nextLinkName` one response has all."""
+        # AutoRest's extension, which Azure's documents have. With a null `nextLinkName` one
+        # response has all items.
         pageable = self._facts.pageable
         name = pageable.get("nextLinkName") if isinstance(pageable, dict) else None
         if not isinstance(name, str) or not 0 < len(name) <= page_names.LONGEST_PROPERTY:
@@ -276,7 +277,6 @@ class _Detector:
         return None
 
     def _detect_last_id(self) -> Paging | None:
-        """Detect a cursor that is the last item's id, where a flag says if there is more."""
         argument = next(iter(self._arguments_named(_IDS)), None)
         if (
             argument is None
@@ -323,7 +323,6 @@ class _Detector:
         return self._paging("limit", size) if size and self._items is not None else None
 
     def _find_next(self, argument: _PageArgument) -> tuple[str, ...]:
-        """Return the place of the next cursor, number or address; empty without one."""
         wire, next_name = argument.wire, page_names.NEXT_NAME
         paths = [path for name, path in self._properties.items() if next_name.fullmatch(name)]
         if wire in page_names.CURSOR_NAMES and wire in self._properties:
@@ -347,7 +346,6 @@ class _Detector:
         return [argument for argument in self._arguments if argument.wire in names]
 
     def _find_number(self, names: Iterable[str], *, is_weak: bool = False) -> _PageArgument | None:
-        """Return the argument that takes a number; a plain name may be declared as a string."""
         for argument in self._arguments_named(names):
             other_types = argument.types - {"integer", "number"}
             is_number = bool(argument.types) and not other_types
@@ -357,7 +355,6 @@ class _Detector:
 
 
 def _find_list(outline: _ResponseOutline, segment: str) -> str | None:
-    """Return the JMESPath of a response's list, empty for the response itself; None without one."""
     if outline.type == "array":
         return ""
     lists = [name for name, each in outline.properties.items() if each.type == "array"]
@@ -384,7 +381,6 @@ def _item_type(outline: _ResponseOutline) -> str:
 
 
 def _property_paths(outline: _ResponseOutline, depth: int = 0) -> Iterator[tuple[str, ...]]:
-    """Yield the properties that may be about pages, by their names, the outermost first."""
     yield from ((name,) for name in outline.properties)
     for name, inner in outline.properties.items():
         if depth < _DEEPEST_CONTAINER and page_names.fold_name(name) in page_names.PAGE_CONTAINERS:

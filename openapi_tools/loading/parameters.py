@@ -65,7 +65,6 @@ class Parameters:
         return InputArgument(location, name, out, required, node)
 
     def _enum_holder(self, node: Node, resource: Resource) -> Node | None:
-        """Return a schema with the words of enum values that a parameter's description replaced."""
         schema = as_dict(self._modern_parameter(node).get("schema"))
         if ENUM_EXTENSIONS.isdisjoint(node):
             return None if ENUM_EXTENSIONS.isdisjoint(schema) else schema
@@ -74,10 +73,7 @@ class Parameters:
         return {**node, "enum": target.get("enum", as_dict(target.get("items")).get("enum"))}
 
     def _add_example(self, out: Node, node: Node, resource: Resource) -> Node:
-        """Return a schema with the first example of a parameter, or of its content, that fits it.
-
-        A pattern that the first example breaks is not that of the API, and goes.
-        """
+        # A pattern that the first example breaks is not that of the API, and goes.
         references, schemas, holder = self._document.references, self._document.schemas, node
         if not has_examples(holder) and (kind := _media_type(node)):
             holder, resource, _ = references.follow(node["content"][kind], resource)

@@ -15,9 +15,10 @@ from openapi_tools.loading import plain_data
 from openapi_tools.loading.duplicate_keys import find_duplicate_keys
 
 _DENSE_BYTES = 16 * 1024 * 1024  # nothing smaller, of empty arrays say, exhausts the memory
+# Deleting these bytes leaves an upper bound on the number of values.
 _NO_VALUES = bytes(code for code in range(256) if code not in b",[{")
-"""Deleting these bytes leaves an upper bound on the number of values."""
 _LOCATED = re.compile(r"(.+) at line (\d+) column (\d+)", re.DOTALL)
+# How messages of pydantic-core begin, and what they mean.
 _FAULTS = {
     "EOF": "the text ends too early",
     "recursion limit": plain_data.TOO_DEEP,
@@ -25,7 +26,6 @@ _FAULTS = {
     "lone leading surrogate": "a lone surrogate",
     "unexpected end of hex escape": "a lone surrogate",
 }
-"""How messages of pydantic-core begin, and what they mean."""
 
 
 class NotJSON(InvalidDocument):

@@ -39,6 +39,7 @@ _PAIR = re.compile(
 )
 
 ALIAS_ALLOWANCE = 500_000  # values that aliases may add to any document
+# Honest documents share parts by aliases: up to ten times as much is written out.
 ALIAS_RATIO = 10  # further values that aliases may add, for each value written in the document
 
 _CORE = "tag:yaml.org,2002:"
@@ -50,6 +51,7 @@ _WORDS: Node = {
 _INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _NOT_FINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
+# To bound an integer's digits before it is made: converting takes quadratic time.
 _NOTATIONS = {"0o": (8, 1), "0x": (16, 1.21)}  # base; most decimal digits of a digit
 
 _NOT_A_STRING = "a key is a list or a mapping; keys are strings."
@@ -60,6 +62,7 @@ def read_yaml(data: bytes, *, check: bool, strict: bool = False) -> tuple[Any, l
     text, restore = _replace_separators(data.decode())
     try:
         return _build(text, restore, check=check, strict=strict)
+    # Only after a failure, as the replacement searches the whole text.
     except InvalidDocument:
         joined, restore = _join_pairs(text, restore)
         if joined == text:
@@ -87,7 +90,6 @@ def _build(
 
 
 def _replace_separators(text: str) -> tuple[str, Restore | None]:
-    """Replace characters that libyaml takes for line breaks by private-use characters."""
     separators = [character for character in _SEPARATORS if character in text]
     if not separators:
         return text, None
@@ -98,7 +100,6 @@ def _replace_separators(text: str) -> tuple[str, Restore | None]:
 
 
 def _join_pairs(text: str, inner: Restore | None) -> tuple[str, Restore]:
-    r"""Replace surrogate pairs, `"\ud83d\ude00"`, by the escape of the character they stand for."""
     # YAML 1.2.2, section 1.2: every JSON file is to be valid YAML; libyaml refuses surrogates.
     # Only a double-quoted scalar has escapes; elsewhere the letters are restored.
     originals: dict[str, str] = {}
@@ -176,6 +177,7 @@ class _Builder:
         self._top = self._bottom
         self._frames = [self._bottom]
         self._anchors: dict[str, _Anchored | None] = {}
+        # Documents repeat few plain scalars thousands of times.
         self._resolve = cache(resolve_scalar)
         self._nodes = 0
         self._aliased = 0
@@ -259,7 +261,6 @@ class _Builder:
         self._add_value(event, frame.data, None)
 
     def _add_value(self, event: Any, value: Any, text: str | None) -> None:
-        """Add a value to the current collection, or take it as the next key."""
         frame = self._top
         if type(frame.data) is list:
             frame.data.append(value)

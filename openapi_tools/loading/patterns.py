@@ -86,7 +86,6 @@ def matches(pattern: str, text: str) -> bool | None:
 
 
 def _read_delimited(pattern: str) -> PatternReading | None:
-    """Return the pattern between delimiters, as in `/^[a-z]+$/i`; None without them."""
     delimited = _DELIMITED.fullmatch(pattern.strip())
     if delimited is None:
         return None
@@ -107,7 +106,6 @@ def _read_delimited(pattern: str) -> PatternReading | None:
 
 
 def _describe_fault(pattern: str) -> str:
-    """Return why a pattern is no regular expression; an empty string for one that may be."""
     if _POSIX.search(pattern) or _JAVA_INTERSECTION in pattern:
         return "has character classes that ECMA-262 lacks"
     if pattern.strip().lower() in _NAMES:
@@ -122,7 +120,6 @@ def _describe_fault(pattern: str) -> str:
 
 
 def _is_mask(pattern: str) -> bool:
-    """Return whether a pattern stands for characters one by one, as `YYYY-MM-DD` and `###-##`."""
     if len(pattern) > _LONGEST_MASK:
         return False
     if {*pattern} <= _MASK_LETTERS | _MASK_SIGNS:
@@ -139,7 +136,6 @@ def _is_mask(pattern: str) -> bool:
 
 
 def _is_prose(pattern: str) -> bool:
-    """Return whether a pattern lists characters or says in words what is allowed."""
     if not _META.isdisjoint(pattern.translate(_PARENTHESES)):
         return False
     return len(_RANGE.findall(pattern)) > 1 or (
@@ -164,7 +160,6 @@ def _is_compiled(pattern: str, size: int) -> bool:
 
 
 def _apply_flags(pattern: str, flags: str) -> str:
-    """Return a pattern that says what flags said: `i` (any case) and `s` (`.` is any character)."""
     if not {"i", "s"} & {*flags}:
         return pattern
     parts: list[str] = []
@@ -185,6 +180,5 @@ def _apply_flags(pattern: str, flags: str) -> str:
 
 
 def _both_cases(part: str) -> str:
-    """Return a character or a range of a class in small letters and in capitals."""
     is_letter = part.isalpha() or _LETTER_RANGE.fullmatch(part)
     return part + part.swapcase() if is_letter and len(part.swapcase()) == len(part) else part

@@ -44,7 +44,6 @@ def is_plain(root: Any) -> bool:
 
 
 def _inner_containers(level: list[Any]) -> list[Any] | None:
-    """Return the dicts and lists in some, None when something else in them is not plain."""
     inner: list[Any] = []
     for start in range(0, len(level), _CHUNK):
         values = _values_in(level[start : start + _CHUNK])
@@ -63,7 +62,6 @@ def _inner_containers(level: list[Any]) -> list[Any] | None:
 
 
 def _values_in(containers: list[Any]) -> list[Any] | None:
-    """Return the values of some dicts and lists; None when a key is not a string."""
     # Three times as fast as a walk in Python. CPython leaves out the keys of a dict whose keys
     # are all strings, so equal lengths mean that no key is of another type.
     values = gc.get_referents(*containers)

@@ -271,7 +271,6 @@ def _error(ref: str, reason: str, source: str) -> UnresolvableReference:
 
 
 def _find_anchors(root: Any) -> Iterator[tuple[str, Any]]:
-    """Yield every `$anchor`, `$dynamicAnchor` and (with a `#` behind) `$id` of a document."""
     stack = [root]
     while stack:
         node = stack.pop()
@@ -285,7 +284,6 @@ def _find_anchors(root: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _find_scopes(root: Any) -> dict[int, _Scope]:
-    """Return the innermost scope of each object with a `$ref` to definitions, by its id."""
     scopes: dict[int, _Scope] = {}
     waiting: list[tuple[Any, tuple[Any, ...], _Scope | None]] = [(root, (), None)]
     seen = set[int]()
@@ -318,7 +316,6 @@ def refs_in(root: Any) -> Iterator[str]:
 
 
 def _copy_with_refs(node: Any, new_ref: Callable[[Node], str], copies: dict[int, Any]) -> Any:
-    """Return a part of a document with other references, and without the ids they start from."""
     if not isinstance(node, dict | list) or id(node) in copies:
         return copies.get(id(node), node)
     if isinstance(node, list):

@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 
     from openapi_tools.loading.references import References, Resource
 
+# Keywords of a schema whose properties can become arguments of their own without changing it.
 _PLAIN = frozenset(
     {"type", "properties", "required", "title", "description", "examples", "default", "deprecated"}
     | {"readOnly", "writeOnly", "format", "additionalProperties"}
 )
-"""Keywords of a schema whose properties can become arguments of their own without changing it."""
 
 _DEEPEST_XML = 6
 _MOST_XML = 80
@@ -114,7 +114,6 @@ class RequestBodies:
         return result
 
     def _show_example(self, content: Content, declared: Node, resource: Resource) -> None:
-        """Add an example of the body to its schema, or the parts of one to its properties."""
         document = self._document
         values = [*example_values(declared, resource, document.references)]
         limit, schema = self._settings.description_chars, content.schema
@@ -136,7 +135,6 @@ class RequestBodies:
     def _media_type_of_files(
         self, kind: str, schema: Node, content: Node, resource: Resource
     ) -> str:
-        """Return the media type that can hold a body's files; empty to keep the present one."""
         # Bytes have no place in JSON and urlencoded forms.
         if not (http_rules.is_json(kind) or http_rules.is_form(kind)):
             return ""
@@ -151,7 +149,7 @@ class RequestBodies:
         return next(filter(http_rules.is_bytes, content), "") if is_whole else ""
 
     def _schema(self, kind: str, declared: Node, resource: Resource) -> Node:
-        """Return the whole body's schema; JSON Lines and the like are arrays of items."""
+        # JSON Lines and the like are arrays of items.
         convert = self._document.schemas.convert
         if "itemSchema" in declared and "schema" not in declared:
             return {"type": "array", "items": convert(declared["itemSchema"], resource)}
@@ -160,7 +158,6 @@ class RequestBodies:
         return self._lines_schema(schema) if is_list else schema
 
     def _lines_schema(self, schema: Node) -> Node:
-        """Return the schema of all JSON values of a body, for one that may be of each value."""
         content = self._document.schemas.content
         inner = content(schema)
         if "type" in inner or is_binary(inner):
@@ -214,7 +211,7 @@ class RequestBodies:
     def _text_schema(
         self, kind: str, inner: Node, declared: Node, resource: Resource, words: str
     ) -> Node:
-        """Return the schema of a body that is text; a structure becomes the text that holds it."""
+        # A structure becomes the string that holds it.
         if inner.get("type") in ("string", "number", "integer", "boolean"):
             return inner
         description = f"The body as text ({http_rules.essence(kind)})."
@@ -226,13 +223,11 @@ class RequestBodies:
         return {"type": "string", "description": description}
 
     def _add_description(self, schema: Node, words: str) -> Node:
-        """Return a schema with the request body's own description, unless it has one."""
         if not words or "description" in schema:
             return schema
         return {**schema, "description": plain_text(words, self._settings.description_chars)}
 
     def _is_flat(self, schema: Node, inner: Node, *, required: bool) -> bool:
-        """Return whether a body's properties become arguments; `inner` is its resolved schema."""
         return (
             self._settings.body == "flat"
             and _PLAIN.issuperset(inner)
@@ -245,7 +240,6 @@ class RequestBodies:
 
 
 def _merge_bodies(contents: list[Content]) -> Content:
-    """Merge alternative bodies; each takes the whole body as one argument."""
     for content in contents:
         content.flat, content.headers = False, ()
     first, *alternatives = contents
@@ -285,7 +279,6 @@ def _rank(kind: str) -> int:
 
 @lru_cache(maxsize=1024)
 def _family(kind: str) -> str:
-    """Return the family of a media type: `form`, `wildcard`, `json` or an empty string."""
     if http_rules.is_form(kind) or http_rules.is_multipart(kind):
         return "form"
     if http_rules.is_wildcard(kind):
@@ -294,7 +287,6 @@ def _family(kind: str) -> str:
 
 
 def _outline_xml(node: Any, resource: Resource, references: References) -> str:
-    """Return a body's elements and their types, such as `<name>string</name>`, cut if long."""
     ref = node.get("$ref") if isinstance(node, dict) else None
     name = ref.rsplit("/", 1)[-1] if isinstance(ref, str) else ""
     text = strip_hidden(_XmlOutline(references).element(node, resource, name, _DEEPEST_XML))
@@ -339,7 +331,6 @@ class _XmlOutline:
 def _resolve_xml_schema(
     node: Any, resource: Resource, references: References
 ) -> tuple[Node, Resource]:
-    """Return a schema merged with the branches of its `allOf`, one level deep."""
     schema, resource, _ = references.follow(node, resource)
     if not isinstance(schema, dict):
         return {}, resource
@@ -363,7 +354,6 @@ def _element_name(schema: Node, name: str) -> str:
 
 
 def _format_element(name: str, attributes: str, inner: str) -> str:
-    """Return an element; only its content if it has no name."""
     if not name:
         return inner
     return f"<{name}{attributes}>{inner}</{name}>" if inner else f"<{name}{attributes}/>"

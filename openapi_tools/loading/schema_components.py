@@ -31,11 +31,11 @@ _UNNAMED = re.compile(r"[^A-Za-z0-9_.-]+")  # characters that a URI or a JSON Po
 MAX_SCHEMA = 250_000  # characters of an input schema as JSON
 
 _WORDS = frozenset({"title", "description", "examples"})
+# Keywords that could refuse more when a schema inside them accepts more, and an annotation.
 _CUT = frozenset(
     {"not", "if", "then", "else", "contains", "minContains", "maxContains", "propertyNames"}
     | {"unevaluatedItems", "unevaluatedProperties", "dependentSchemas", "contentSchema"}
 )
-"""Keywords that could refuse more when a schema inside them accepts more, and an annotation."""
 _BELOW_KEYWORDS = APPLICATORS - IN_PLACE_KEYWORDS
 _DEPTHS = (12, 8, 5, 3, 2, 1)
 
@@ -114,7 +114,6 @@ def find_uses(schema: Node) -> Uses:
 
 
 def _collect_names(nodes: list[Any], below: list[Any]) -> set[str]:
-    """Return the names that schemas and those in place refer to; add the others to `below`."""
     names = set()
     for node in nodes:  # grows while it is walked
         if node.__class__ is not dict:
@@ -129,7 +128,7 @@ def _collect_names(nodes: list[Any], below: list[Any]) -> set[str]:
 def _break_cycles(
     definitions: dict[str, Node], in_place: Mapping[str, frozenset[str]]
 ) -> dict[str, Node]:
-    """Return definitions none of which reaches itself by in-place references alone."""
+    # In-place references that lead back to themselves would keep a validator busy for ever.
     # Published documents have `A: {anyOf: [A, string]}`, on which a validator never ends: the
     # reference that closes such a cycle is taken out.
     cut: dict[str, set[str]] = {}
@@ -163,7 +162,6 @@ def _find_closing_references(
 
 
 def _drop_references(schema: Any, names: set[str]) -> Any:
-    """Return a schema without its in-place references to some definitions."""
     if not isinstance(schema, dict):
         return schema
     out = {
@@ -224,7 +222,6 @@ def shrink_schema(schema: Node) -> Node:
 
 
 def _keep_names(schema: Node) -> Node:
-    """Return a schema of property names only: as many as fit, the required ones first."""
     required = set(schema.get("required", ()))
     room = MAX_SCHEMA // 2
     kept = set()
@@ -239,7 +236,6 @@ def _keep_names(schema: Node) -> Node:
 
 
 def _add_definitions(schema: Node, definitions: Node) -> Node:
-    """Return a schema with its definitions; references to others become "anything"."""
     properties = {
         name: _drop_lost_references(part, definitions)
         for name, part in schema["properties"].items()
@@ -253,7 +249,6 @@ def _add_definitions(schema: Node, definitions: Node) -> Node:
 
 
 def _choose_nearest(names: frozenset[str], definitions: Node, room: int) -> Node:
-    """Return the definitions nearest to the arguments that fit into some characters."""
     kept: Node = {}
     pending = sorted(names)
     for name in pending:  # grows while it is walked: breadth first
@@ -266,8 +261,6 @@ def _choose_nearest(names: frozenset[str], definitions: Node, room: int) -> Node
 
 
 def _drop_lost_references(schema: Any, kept: Node) -> Any:
-    """Return a looser schema whose references all lead to kept definitions."""
-
     def edit(node: Node) -> Node:
         is_lost = "$ref" in node and target_name(node) not in kept
         return loosen_schema(node, {*_CUT, "$ref"} if is_lost else _CUT)
@@ -276,7 +269,6 @@ def _drop_lost_references(schema: Any, kept: Node) -> Any:
 
 
 def _prune_schema(schema: Any, depth: int, gone: frozenset[str] = _CUT) -> Any:
-    """Return a looser schema without words below its own and without its deepest parts."""
     if depth == 0 or not isinstance(schema, dict):
         return schema if depth else {}
     part = loosen_schema(schema, gone)

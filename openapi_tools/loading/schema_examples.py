@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 _SCALARS = (str, int, float, bool, type(None))
 _STRING = frozenset({str})
 # A validator gives the same verdict, but making one costs more than converting the schema.
+# Keywords that are judged here; a schema with others needs a validator.
 _DIRECT = frozenset(
     {"type", "enum", "const", "pattern", "minLength", "maxLength", "minimum", "maximum"}
     | {"exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minItems", "maxItems"}
     | {"items", "properties", "required", "additionalProperties", "$ref", "allOf", "anyOf"}
 )
-"""Keywords that are judged here; a schema with others needs a validator."""
 _MAX_SCHEMAS = 2_000  # schemas that judge one value; a value with more of them counts as fitting
 _MAX_READINGS = 200  # schemas whose reading of one value is tried
 _MAX_WORK = 300_000  # schemas that judge values of one document; then all values count as fitting
@@ -97,7 +97,6 @@ def fits(schema: Any, value: Any, definitions: DefinitionFinder, depth: int = 0)
 
 
 def _is_one_of(declared: Any, value: Any) -> bool:
-    """Return whether a value has the type, or one of the types, that a schema declares."""
     if isinstance(declared, str):
         return is_type(value, declared)
     return any(is_type(value, name) for name in declared)
@@ -291,12 +290,10 @@ class SchemaExamples:
                 yield "default", before, after
 
     def _listed_examples(self, value: Any) -> list[Any]:
-        """Return several examples that a document lists as one; none if they do not fit."""
         items = value if isinstance(value, list) else []
         return items if all(fits(self._schema, item, self._definitions) for item in items) else []
 
     def _meanings(self, schema: Any, value: Any, depth: int) -> list[Any]:
-        """Return the different values that a value may mean for a schema."""
         readings = self._readings(schema, value, depth + 1)
         return unique_values(each for each in readings if fits(schema, each, self._definitions))
 
@@ -341,7 +338,6 @@ class SchemaExamples:
         }
 
     def _convert_part(self, schema: Any, value: Any, depth: int) -> Any:
-        """Return a part as it is meant; unchanged if it fits or is ambiguous."""
         self._left -= 1
         if not isinstance(schema, dict) or self._left < 0 or fits(schema, value, self._definitions):
             return value
@@ -350,7 +346,6 @@ class SchemaExamples:
 
 
 def _find_in_enum(values: list[Any], value: Any) -> list[Any]:
-    """Return the values of an enumeration that are written alike, or alike but for the case."""
     text = wire_text(value)
     if text is None:
         return []

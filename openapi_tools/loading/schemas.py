@@ -48,12 +48,12 @@ MAX_INLINED_SCHEMAS = 500  # larger components are not merged, lest those that d
 MAX_PATTERNS = 1_000  # different patterns of a document that are compared with its values
 MAX_REMEMBERED = 200_000  # definitions in closures kept for other tools
 
+# Keywords with which a component that is a reference means something else.
 _LIMITING = keyword_values.APPLICATORS.union(keyword_values.READERS) - (
     keyword_values.ANNOTATIONS | {"example", "readOnly"}
 )
-"""Keywords with which a component that is a reference means something else."""
+# Keywords that stay unconverted if their value has this class.
 _USUAL = {"type": str, "description": str, "deprecated": bool, "uniqueItems": bool}
-"""Keywords that stay unconverted if their value has this class."""
 _SETTLED = keyword_values.CHECKED_KEYWORDS | keyword_values.EXAMPLE_KEYWORDS
 _OBJECT_LIMITS = frozenset({"properties", "additionalProperties"})
 
@@ -178,7 +178,6 @@ class Schemas:
     def _drop_unfitting_values(
         self, out: Node, report: Report = keyword_values.ignore_report
     ) -> None:
-        """Leave out the examples and the default that a schema refuses, in place."""
         try:
             drop_unfitting_values(out, self._values, report)
         except OpenDefinitionError:
@@ -253,7 +252,6 @@ class Schemas:
         return name
 
     def _has_limits(self, node: Node) -> bool:
-        """Return whether a schema with a `$ref` says more than its target."""
         said = _LIMITING.intersection(node) if self._ref_siblings else ()
         return keyword_values.is_nullable(node) or any(
             keyword_values.is_readable(key, node[key]) for key in said
@@ -292,7 +290,6 @@ class Schemas:
         return self._finish(out, report, also_null=also_null, may_be_empty=may_be_empty)
 
     def _finish(self, out: Node, report: Report, *, also_null: bool, may_be_empty: bool) -> Node:
-        """Return a schema without what its own values contradict, and with what clients need."""
         if keyword_values.may_have_contradictions(out):
             if "pattern" in out and len(self._patterns) <= MAX_PATTERNS:
                 self._patterns.add(out["pattern"])
@@ -372,7 +369,6 @@ class Schemas:
         return out
 
     def _inline_reference(self, branch: Node) -> Node:
-        """Return a branch of `allOf` with its `$ref` replaced by its target, if possible."""
         if branch.keys() != {"$ref"}:
             return branch
         name = target_name(branch)

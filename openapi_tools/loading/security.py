@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     Requirements = tuple[dict[str, tuple[str, ...]], ...]
 
 BY_URI = 2  # the minor version of OpenAPI 3 from which requirements name schemes by URI
+# The type, and the scheme of `http`, for each spelling; keys as by `folded`.
 _TYPES = {
     **dict.fromkeys(("apikey", "apikeyauth"), ("apiKey", "")),
     "http": ("http", ""),
@@ -44,7 +45,6 @@ _TYPES = {
     **dict.fromkeys(("bearer", "bearerauth", "httpbearer", "jwt"), ("http", "bearer")),
     **dict.fromkeys(("digest", "httpdigest"), ("http", "digest")),
 }
-"""The type, and the scheme of `http`, for each spelling; keys as by `folded`."""
 
 _LOCATIONS = {"header": "header", "headers": "header", "query": "query", "cookie": "cookie"}
 _FLOWS = {
@@ -55,6 +55,7 @@ _FLOWS = {
     "deviceauthorization": "deviceAuthorization",
 }
 _FLOW_URLS = ("authorizationUrl", "deviceAuthorizationUrl", "tokenUrl", "refreshUrl")
+# Properties that show the type of a scheme without one.
 _TYPE_KEYS = (
     ("flows", "oauth2"),
     ("flow", "oauth2"),
@@ -62,11 +63,11 @@ _TYPE_KEYS = (
     ("scheme", "http"),
     ("in", "apiKey"),
 )
-"""Properties that show the type of a scheme without one."""
 
 _PLACEHOLDER = r"(?:[<{\[$`'\"…]|\.{3}|x{3}|[Yy]our_|YOUR|[\w-]*\d|[\w-]+\.[\w-]+\.)"
 _QUOTE = "[`'\"\u201c\u201d\u2018\u2019]"
 _PREFIXES = r"(Token|Basic|Bot|JWT|Api-?Key|Key|OAuth|SSWS|GenieKey)"
+# `Bearer` anywhere, a word before a placeholder of a key, and phrases that name a prefix.
 _PREFIX = re.compile(
     rf"\b((?i:bearer))\b|\b{_PREFIXES} (?={_PLACEHOLDER})"
     r"|[`'\"]([A-Za-z][\w-]{1,20}) [`'\"]"
@@ -76,7 +77,6 @@ _PREFIX = re.compile(
     rf"|\b(?i:starts?|starting|begins?|beginning|preceded) (?:with|by) (?:the word )?{_QUOTE}?"
     rf"{_PREFIXES}\b|\bAuthorization: ([A-Za-z][\w-]{{1,20}}) (?={_PLACEHOLDER})"
 )
-"""`Bearer` anywhere, a word before a placeholder of a key, and phrases that name a prefix."""
 _NO_PREFIX = frozenset(
     {"your", "the", "an", "it", "this", "api", "none", "no", "not", "and", "or", "value", "header"}
     | {"required", "optional", "authorization"}
@@ -170,7 +170,6 @@ class Security:
         )
 
     def _scheme_name(self, name: str, resource: Resource) -> str:
-        """Return the name of a scheme that a requirement names, perhaps by a URI."""
         if name in self._schemes or not is_scheme_uri(name):
             return name
         key = (id(resource), name)

@@ -31,19 +31,19 @@ if TYPE_CHECKING:
 DUPLICATES_BYTES = 1_000_000  # up to this size duplicate keys are looked for by default
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(?=\S)")
+# A host and a path. One on this machine, or with a port, most often speaks plain http.
 _HOST = re.compile(
     r"(?P<local>localhost|\[[0-9A-Fa-f:.]+\]|[0-9.]+|[A-Za-z0-9.-]+(?=:))(?::[0-9]{1,5})?/\S*"
     r"|(?:[A-Za-z0-9-]+\.)+(?!(?:json|ya?ml)/)[A-Za-z]{2,}/\S*"
 )
-"""A host and a path. One on this machine, or with a port, most often speaks plain http."""
 
+# In this order, as UTF-16's mark of little endian begins that of UTF-32.
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF32_LE, "UTF-32"),
     (codecs.BOM_UTF32_BE, "UTF-32"),
     (codecs.BOM_UTF16_LE, "UTF-16"),
     (codecs.BOM_UTF16_BE, "UTF-16"),
 )
-"""In this order, as UTF-16's mark of little endian begins that of UTF-32."""
 _OPENAPI = "'openapi' or 'swagger'"
 _MOST_WARNINGS = 100  # duplicate keys that are named
 _SIGHT = 4096  # bytes by which the kind of a file is seen
@@ -250,7 +250,6 @@ def _refuse_other_files(data: bytes, name: str) -> None:
 
 
 def _parse(data: bytes, *, check: bool, strict: bool) -> Parsed:
-    """Parse JSON where the data begins like it, else YAML; JSON with comments is YAML, too."""
     # JSON is YAML, too, but YAML is built in Python, many times more slowly.
     if not _BRACKET.match(data) or _FLOW_MAPPING.match(data):
         return _parse_yaml(data, check=check, strict=strict)

@@ -33,9 +33,11 @@ _MOST_NAMES = 10  # in warnings about one path; further ones are counted
 _LONGEST_NAME = 100
 _LONGEST_POINTER = 500
 
+# Properties that hold objects of OpenAPI, which say how a request is written.
 _OBJECTS = frozenset({"content", "headers", "encoding", "prefixEncoding"})
-"""Properties that hold objects of OpenAPI, which say how a request is written."""
 _SINGLE = (keyword_values.SCHEMA_APPLICATORS - {"items"}) | {"schema", "itemSchema", "itemEncoding"}
+# Properties that hold a request's schemas and references; no other one is looked into. `items`
+# may be a list in Swagger 2.0, and in JSON Schema up to 2019.
 _HOLDING = (
     _OBJECTS
     | keyword_values.MAP_APPLICATORS
@@ -43,10 +45,6 @@ _HOLDING = (
     | _SINGLE
     | {"items"}
 )
-"""Properties that hold a request's schemas and references; no other one is looked into.
-
-`items` may be a list in Swagger 2.0, and in JSON Schema up to 2019.
-"""
 _WATCHED = _HOLDING | {"$ref"}
 
 
@@ -223,10 +221,6 @@ class _Usability:
 
 
 def _find_references(root: Any, local: tuple[str, ...]) -> Collection[Any]:
-    """Return the objects with references in a node; InvalidDocument for its first fault.
-
-    There is one for each reference, but for `local` ones, whose meaning depends on their place.
-    """
     refs: dict[Any, Any] = {}
     nodes = [root]
     for node in nodes:  # which grows on the way: breadth first

@@ -39,13 +39,13 @@ _NAMES = {
     **dict.fromkeys(("object", "dict", "dictionary", "map", "hash", "hashmap", "struct"), "object"),
     **dict.fromkeys(("null", "none", "nil"), "null"),
 }
+# The type and the format that a word means; words as by `folded`.
 _MEANINGS = {name: (kind, "") for name, kind in _NAMES.items()} | {
     name: (kind, form) for kind, formats in _FORMATS for name, form in formats.items()
 }
-"""The type and the format that a word means; words as by `folded`."""
 
+# Keywords beside which `format: binary` does not make a schema a file.
 _DESCRIBING = frozenset({"$ref", "properties", "allOf", "anyOf", "oneOf"})
-"""Keywords beside which `format: binary` does not make a schema a file."""
 
 _LIST = re.compile(r"(\w{1,30})\[\]|(?i:array|list|set)[<\[(](\w{1,30})[>\])]")
 _UNION = re.compile(r"[|,]|\sor\s")
@@ -111,7 +111,6 @@ def main_type(node: Node) -> Any:
 
 
 def _meaning_of(declared: Any) -> Node | None:
-    """Return the keywords that a `type` means; None where a part of it says nothing."""
     if not isinstance(declared, str):
         return _union_of(declared) if isinstance(declared, list) else None
     return _meaning_of_text(declared) if len(declared) <= _LONGEST else None

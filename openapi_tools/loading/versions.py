@@ -23,6 +23,7 @@ from openapi_tools.model import Server, ServerVariable
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 SUPPORTED = "Swagger 2.0 and OpenAPI 3.0, 3.1 and 3.2"
+# Other documents, by a property that they have.
 _OTHERS = {
     "overlay": "an overlay, which is given beside the document (--overlay, overlays=[…])",
     "arazzo": "an Arazzo description",
@@ -34,7 +35,6 @@ _OTHERS = {
     "log": "an HTTP archive (HAR)",
     "data": "a response of an API, not its description",
 }
-"""Other documents, by a property that they have."""
 
 # Possessive quantifiers: a hostile version costs no more than its length.
 _VERSION = re.compile(r"3\.([012])(?:\.(\d++)\S*+)?")
@@ -43,12 +43,12 @@ _PARAMETER_KEYS = frozenset(
     {"name", "in", "required", "description", "deprecated", "schema", "content", "style", "explode"}
     | {"allowReserved", "allowEmptyValue", "example", "examples"}
 )
+# Keywords that a parameter of Swagger 2.0 has, and one of OpenAPI 3 has in its schema.
 _SPREAD_KEYWORDS = frozenset(
     {"type", "format", "items", "enum", "default", "collectionFormat", "pattern", "multipleOf"}
     | {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "uniqueItems"}
     | {"minLength", "maxLength", "minItems", "maxItems"}
 )
-"""Keywords that a parameter of Swagger 2.0 has, and one of OpenAPI 3 has in its schema."""
 
 _LOCATIONS = {
     "path": "path",
@@ -65,8 +65,8 @@ _STYLES = {"csv": "", "ssv": "spaceDelimited", "tsv": "tabDelimited", "pipes": "
 _DELIMITERS = {"csv": ",", "ssv": " ", "tsv": "\t", "pipes": "|"}
 _ANNOTATIONS = ("title", "description", "default", "example", "examples", "deprecated")
 _UNIONS = frozenset({"$ref", "allOf", "anyOf", "oneOf", "not", "if"})
+# Keywords that may refuse an empty string.
 _LIMITS = frozenset({"enum", "const", "pattern", "minLength", "properties", "items"})
-"""Keywords that may refuse an empty string."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     Fits = Callable[[Form, Any], bool]
 
 _DEEPEST = 64
+# A discriminator is at most this deep; whole schemas would be compared with each other.
 _DEEPEST_COMPARED = 3
+# Unions inside unions multiply: each form is compared with those of all other branches.
 _MOST = 1024
 _MOST_RIVALS = 256
 _MOST_PAIRS = 16
@@ -187,7 +189,6 @@ class _DisjointBranches:
         )
 
     def _subtract(self, form: Form, other: Form, depth: int) -> Form | None:
-        """Return a form minus the values that another one accepts; None if not expressible."""
         match form_type(form):
             case "object" if form_type(other) == "object":
                 return _omit_properties_required_by(form, other) or self._require_distinct_property(
@@ -198,7 +199,6 @@ class _DisjointBranches:
         return None
 
     def _require_distinct_property(self, form: Form, other: Form, depth: int) -> Form | None:
-        """Return an object form with a required property that tells it from the other form."""
         properties, other_properties = form.get("properties", {}), other.get("properties", {})
         shared = [name for name in properties if name in other_properties] if depth >= 0 else []
         required_names = form.get("required", [])
@@ -217,7 +217,6 @@ class _DisjointBranches:
 
 
 def _omit_properties_required_by(form: Form, other: Form) -> Form | None:
-    """Return an object form without the properties that another form requires."""
     properties = form.get("properties", {})
     marks = [name for name in other.get("required", ()) if name not in form.get("required", ())]
     if not marks or _is_open(form):
@@ -227,7 +226,6 @@ def _omit_properties_required_by(form: Form, other: Form) -> Form | None:
 
 
 def _is_open(form: Form) -> bool:
-    """Return whether a profile's object may have properties that are not declared."""
     rest = form.get("additionalProperties", not form.get("properties"))
     return rest is not False or "patternProperties" in form
 

@@ -37,19 +37,21 @@ if TYPE_CHECKING:
     Edit = Callable[[Schema], Schema]  # of one schema
     Step = Callable[[Schema], Schema]  # of a whole one
 
+# More values cost more than they tell; the API names the right ones in its error.
 _MOST_VALUES = 24
 _VALUES = ("default", "const", "pattern")
 _WORDY = (*UNREAD, "title", "description")
 _LONGEST_VALUE = 1_000
 _LARGEST = 2_000
+# A reference and a name take some 50 bytes themselves.
 _LEAST_SHARED = 60
 _DEEPEST = 6
 _NAMES = 2_000
+# Keywords that may refuse more values when a schema in or beside them accepts more.
 _NARROWING = frozenset(
     {"not", "if", "then", "else", "contains", "minContains", "maxContains", "uniqueItems"}
     | {"unevaluatedItems", "unevaluatedProperties"}
 )
-"""Keywords that may refuse more values when a schema in or beside them accepts more."""
 _OF_ROOT = ("type", "properties", "required", "additionalProperties", "description", "$defs")
 _SIMPLE = ("type", "description", "enum", "format", "default")
 _MORE_WORDS = ("description", "default", "enum")
@@ -116,7 +118,6 @@ class Shortener:
         return edit(self._edit_parts(schema, edit))
 
     def _edit_parts(self, schema: Schema, edit: Edit) -> Schema:
-        """Return a schema with all schemas in it edited, those that tools share only once."""
         edited = self._edited[edit]
 
         def change(part: Any, _name: str) -> Any:
@@ -129,24 +130,23 @@ class Shortener:
         return self._edit_all(schema, _drop_unread)
 
     def _word_steps(self) -> list[Step]:
+        # Words of definitions last: several tools or arguments refer to them, and the
+        # arguments' own words tell more. First sentences stay as long as possible.
         steps = ((False, 300), (False, 120), (True, 300), (True, 120), (True, 0))
         return [partial(self._cut_words, most=most, below=below) for below, most in steps]
 
     def _drop_words(self, schema: Schema) -> Schema:
-        """Return what all the steps of `_word_steps` lead to."""
         for most in (300, 120):
             schema = self._cut_words(schema, most, below=False)
         return self._cut_words(schema, 0, below=True)
 
     def _cut_words(self, schema: Schema, most: int, *, below: bool) -> Schema:
-        """Return a schema with descriptions of `most` characters at most, in `$defs` or outside."""
         inside = {"$defs": schema["$defs"]} if "$defs" in schema else {}
         outside = omit_keys(schema, inside)
         changed, rest = (inside, outside) if below else (outside, inside)
         return {**rest, **self._edit_parts(changed, _CUT_WORDS[most])}
 
     def _share(self, schema: Schema) -> Schema:
-        """Return a schema whose equal parts are one of `$defs` each, where that saves bytes."""
         texts, counts = self._count_parts(schema)
         declared = schema.get("$defs", {})
         names = {texts[id(node)]: name for name, node in declared.items() if id(node) in texts}
@@ -184,7 +184,6 @@ class Shortener:
         return merged if leads and self.sizes.size(merged) < self.sizes.size(schema) else schema
 
     def _count_parts(self, schema: Schema) -> tuple[dict[int, str], Counter[str]]:
-        """Return the schemas in one as JSON by their ids, and how often each text is in it."""
         texts: dict[int, str] = {}
         counts: Counter[str] = Counter()
         seen: set[int] = set()
@@ -307,7 +306,6 @@ _CUT_WORDS: dict[int, Edit] = {most: partial(_cut_description, most=most) for mo
 
 
 def _describe_long_values(node: Schema) -> Schema:
-    """Return a schema whose long enumeration is named in words, without other long values."""
     long = [key for key in _VALUES if key in node and json_size(node[key]) > _LONGEST_VALUE]
     values = node.get("enum")
     if isinstance(values, list) and (len(values) > _MOST_VALUES or json_size(values) > _LARGEST):
@@ -316,8 +314,6 @@ def _describe_long_values(node: Schema) -> Schema:
 
 
 def _simplify_properties(schema: Schema, most: int) -> Schema:
-    """Return a schema whose properties have a type, a few words and short values."""
-
     def change(node: Any) -> Any:
         if not isinstance(node, dict):
             return {} if node is True else node
@@ -331,7 +327,6 @@ def _simplify_properties(schema: Schema, most: int) -> Schema:
 
 
 def _keep_fitting_properties(schema: Schema, limit: int) -> Schema:
-    """Return an open object with the properties that fit, the required ones first."""
     properties, required = schema.get("properties", {}), dict.fromkeys(schema.get("required", ()))
     description_limit = min(_NAMES, limit // 4)
     left = limit - description_limit - _FRAME
@@ -358,7 +353,6 @@ def _keep_fitting_properties(schema: Schema, limit: int) -> Schema:
 
 
 def _describe_omitted(names: list[str], required: Collection[str], limit: int) -> str:
-    """Return a sentence with the count and the names of properties, as far as they fit."""
     text = f"{format_count(len(names), 'more argument')} may be given, as far as they fit here: "
     left = limit - json_size(text)
     listed: list[str] = []

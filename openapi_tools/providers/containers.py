@@ -37,6 +37,7 @@ ANYTHING = "_anything"  # the definition of any JSON value; no component's name 
 
 _MOST_VARIANTS = 16
 _VALUE = {"type": ["string", "number", "boolean", "object", "array"]}
+# What Gemini's functions take as the name of a property.
 _PORTABLE = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]{0,63}")
 _OTHER = re.compile(r"[^a-zA-Z0-9_]+")
 _LONGEST = 64
@@ -104,7 +105,6 @@ def find_properties(form: Form, fits: Fits) -> ObjectProperties:
 
 
 def _find_refused(schema: Any, required: set[str]) -> set[str]:
-    """Return the properties to leave out, so that no object fits a `not` schema."""
     plain = isinstance(schema, dict) and schema.get("type", "object") == "object"
     keywords = schema.keys() - {"type"} if plain else set()
     if keywords == {"anyOf"}:
@@ -118,7 +118,6 @@ def _find_refused(schema: Any, required: set[str]) -> set[str]:
 
 
 def _find_open_properties(form: Form) -> OpenProperties | None:
-    """Return the schemas of undeclared properties; None where an object has none."""
     rest, patterns = form.get("additionalProperties", True), form.get("patternProperties", {})
     names: Any = {"type": "string"}
     if len(patterns) > 1:
@@ -158,7 +157,6 @@ def require_one_more(form: Form, members: ObjectProperties, accepts: Fits) -> li
 
 
 def _exclude_null(schema: Any, accepts: Fits) -> Any:
-    """Return the schema of a required property without null, which would mean that it is absent."""
     if schema is True or not accepts(schema, None):
         return _VALUE if schema is True else schema
     if "$ref" in schema:
@@ -334,7 +332,6 @@ def bound_length(pattern: str | None, least: int, most: float) -> str | None:
 
 
 def _add_characters(parts: _Sequence, count: int) -> _Sequence | None:
-    """Return parts that have more characters at least, where only one of them can have them."""
     free = [part for part in parts if part.width(inf) == (part.least, part.most)]
     free = [part for part in free if part.least != part.most]
     if len(free) != 1 or free[0].most < free[0].least + count:
@@ -360,7 +357,6 @@ def _quantifier(least: int, most: float) -> str:
 
 
 def _parse_pattern(pattern: str) -> _Sequence | None:
-    """Return a pattern's parts; None when it says more than this reads."""
     start, end = pattern.startswith("^"), _END.search(pattern) is not None
     inner = pattern[start : len(pattern) - end]
     around = _PatternPart(_ANY, 0, inf)  # a pattern that is not held at an end goes on there
@@ -386,7 +382,6 @@ def _parse_pattern(pattern: str) -> _Sequence | None:
 
 
 def _repetition(token: re.Match[str]) -> tuple[int, float]:
-    """Return how often a part stands, least and most."""
     if token["sign"]:
         return _QUANTIFIERS[token["sign"]]
     least = int(token["least"] or 1)

@@ -127,7 +127,6 @@ class _Draft:
             schema.update(words)
 
     def _costs(self, nodes: list[Node], texts: dict[int, str]) -> dict[int, int]:
-        """Return the bytes of each schema with those of what it refers to."""
         targets: dict[str, int] = {}
         costs: dict[int, int] = {}
         for schema, _ in nodes:
@@ -186,7 +185,6 @@ class _Levels:
         return levels
 
     def _add_below(self, node: Node, below: list[Node]) -> None:
-        """Add the properties and items of a schema, and of all that apply to the same value."""
         waiting = [node]
         while waiting:
             schema, part = waiting.pop()
@@ -204,10 +202,7 @@ class _Levels:
 
 
 def _copy_schemas(schema: Schema, key: str) -> list[Schema]:
-    """Replace the schemas of a keyword that hold others by copies, and return these.
-
-    One that is the same object in two places becomes two: each may be cut alone.
-    """
+    # One that is the same object in two places becomes two, as each may be cut by itself.
     value = schema[key]
     if key in SCHEMA_KEYWORDS:
         schema[key] = copy = _copy_holder(value)
@@ -220,12 +215,10 @@ def _copy_schemas(schema: Schema, key: str) -> list[Schema]:
 
 
 def _copy_holder(node: Any) -> Any:
-    """Return a copy of a schema that holds others; anything else as it is."""
     return {**node} if isinstance(node, dict) and not _INNER.isdisjoint(node) else node
 
 
 def _describe_schema(node: Schema, root: Schema) -> Schema:
-    """Return a schema's type and a description that names its properties or alternatives."""
     target, kept = find_target(node, root), type_schema(node, root)
     text = node.get("description") or target.get("description")
     if isinstance(text, str):

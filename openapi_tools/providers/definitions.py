@@ -65,16 +65,16 @@ PROFILES: tuple[str, ...] = tuple(_SCHEMA_KEYS)  # every profile, by its name
 
 MOST_CHARACTERS = 256_000  # characters of an input schema as JSON, in the form of a profile
 
+# Parts of the budget for the schema before it is written for Gemini, which makes it longer.
 _SHARES = (1.0, 0.6, 0.3, 0.1, 0.0)
-"""Parts of the budget for the schema before it is written for Gemini, which makes it longer."""
 _LEVELS = (64, 8, 4, 2, 1, 0)  # of nesting, tried for Gemini when the whole does not fit
 # Start-up: the modules of dialects and of restoring are imported for the profiles that need them.
 _PLAIN = frozenset({"openai", "mcp"})
 _SUBSETS = frozenset({"openai_strict", "gemini"})  # with nothing beside a `$ref`
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _ANTHROPIC_KEY = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
+# Exceptions of a malformed schema that was written by hand.
 _FAULTS = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
-"""Exceptions of a malformed schema that was written by hand."""
 
 
 @dataclass(frozen=True)
@@ -224,6 +224,8 @@ class _DefinitionWriter:
         shaped = self._open_schema(shaped)
         if self._fits(shaped):
             return self._build_definition(shaped, notes)
+        # Seven eighths stay for the schema: without it no call is right, whatever the
+        # description says.
         self._description = truncate_text(self._description, self._limit // 8)
         return self._write_small(schema, shaped, notes)
 
@@ -260,7 +262,6 @@ class _DefinitionWriter:
         return self._build_definition(shaped, notes or (str(reason),))
 
     def _fit_levels(self, schema: Schema) -> tuple[Schema, tuple[str, ...]]:
-        """Return a schema for Gemini, whose words describe what does not fit."""
         limit, shortener = self._schema_limit(), self._memory.shortener
         failure = CannotExpress("it cannot be expressed")
         for share in _SHARES:
@@ -280,7 +281,6 @@ class _DefinitionWriter:
         raise failure
 
     def _open_schema(self, schema: Schema) -> Schema:
-        """Return a schema with types, and not closed by a keyword, where the provider allows it."""
         if self._profile in _SUBSETS:
             return schema
         sizes = self._memory.shortener.sizes
@@ -321,7 +321,6 @@ class _DefinitionWriter:
 
 
 def _check_merge_patch(tool: DescribedTool, profile: str) -> None:
-    """Raise CannotExpress where null must be sent: in strict mode it means a missing property."""
     if profile != "openai_strict" or getattr(tool, "method", "") in ("GET", "HEAD"):
         return
     try:
@@ -330,12 +329,12 @@ def _check_merge_patch(tool: DescribedTool, profile: str) -> None:
         return
     bodies = () if body is None else (body, *body.choices)
     if any(is_merge_patch(each.media_type) for each in bodies):
+        # RFC 7396, section 2.
         reason = "null removes a property in a JSON merge patch, but means a missing one in strict"
         raise CannotExpress(reason, place="/properties")
 
 
 def _shape_schema(schema: Schema, profile: str, memory: Memory) -> tuple[Schema, tuple[str, ...]]:
-    """Return an input schema in a profile's form, and notes on the parts left out."""
     if profile in _PLAIN:
         return schema, ()
     if profile == "anthropic":

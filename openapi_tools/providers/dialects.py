@@ -34,6 +34,7 @@ HARD = frozenset(  # that a schema may lose to be said in more providers' schema
     | {"propertyNames", "unevaluatedItems", "unevaluatedProperties", "uniqueItems"}
 )
 
+# The formats that OpenAI's strict mode accepts; another one refuses the whole request.
 _STRICT_FORMATS = {
     "string": {"date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "time", "uuid"}
 }
@@ -45,6 +46,7 @@ _GEMINI_FORMATS = {
 _BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
 _NULL = {"type": "null"}
 _SCALARS = ("string", "number", "boolean")
+# Gemini supports little recursion, so any JSON is written out level by level.
 _LEVELS = 3
 _LONGEST = 200
 _LONGEST_SCHEMA = 1_000
@@ -65,6 +67,7 @@ class Strict:
         if "anyOf" in schema:
             return {**schema, "anyOf": [*schema["anyOf"], _NULL]}
         kinds = schema.get("type")
+        # Lists of types are for scalars only in strict mode.
         if kinds is None or kinds in ("object", "array"):
             words = {key: schema[key] for key in ("description",) if key in schema}
             rest = {key: value for key, value in schema.items() if key not in words}
@@ -249,7 +252,6 @@ def _next_number(limit: float, inwards: float, *, whole: bool) -> float:
 
 
 def _checkable_pattern(form: Form) -> str | None:
-    """Return the regular expression of strings; None for one that no call is checked against."""
     # Providers refuse those too: the ones that look around, count too far, or are faulty.
     pattern = form.get("pattern")
     return pattern if isinstance(pattern, str) and _is_checked(pattern) else None
@@ -265,7 +267,6 @@ def _is_checked(pattern: str) -> bool:
 
 
 def _describing_keywords(schema: Form, form: Form, formats: dict[str, set[str]]) -> Form:
-    """Return a form's description and format; one that the provider does not know is described."""
     description = form.get("description", "")
     declared = schema.get("type", "")
     types = [
@@ -324,6 +325,8 @@ class _Tally(NamedTuple):
 
 _COUNTED = frozenset({"properties", "$defs", "enum", "items", "anyOf"})
 _NOTHING = _Tally(0, 0, 0, 0)
+# OpenAI's documentation of structured outputs, "Supported schemas": a request beyond one of
+# these is refused as a whole.
 MOST_STRICT = _Tally(members=5_000, levels=10, characters=120_000, values=1_000)
 
 

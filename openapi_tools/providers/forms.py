@@ -149,7 +149,6 @@ def _intersect_values(keyword: str, one: Any, other: Any) -> Any:
 
 
 def _intersect_properties(met: Form, one: Form, other: Form) -> None:
-    """Put the properties of two objects together; each closes the other's."""
     for mine, theirs in ((one, other), (other, one)):
         patterns = mine.get("patternProperties")
         rest = theirs.get("additionalProperties", True)

@@ -24,12 +24,14 @@ from openapi_tools.validation.json_strings import parse_json_string
 if TYPE_CHECKING:
     from openapi_tools.providers.forms import Form
 
+# A value with many levels and alternatives could take a minute; it is then taken as it came,
+# and checked like any other.
 _MOST_RESULTS = 10_000
 _MOST_COMPARISONS = 50_000
 _STRUCTURES = frozenset({"object", "array"})
 _TYPE_RANKS = {"object": 0, "null": 2}
+# Exceptions of a malformed schema; then nothing is restored.
 _FAULTS = (CannotExpress, ValueError, TypeError, KeyError, AttributeError, RecursionError)
-"""Exceptions of a malformed schema; then nothing is restored."""
 
 
 class Restorer:
@@ -61,7 +63,6 @@ class Restorer:
         return restored if isinstance(restored, dict) else arguments
 
     def _restore_value(self, node: Any, value: Any) -> Any:
-        """Return a value as a schema takes it; each pair of them is looked at once."""
         if not isinstance(value, dict | list):
             return self._restore_with_options(node, value)
         key = (id(node), id(value))
@@ -91,7 +92,6 @@ class Restorer:
         return value
 
     def _order_forms(self, forms: list[Form], value: Any) -> list[Form]:
-        """Return alternatives, last those that take a string or an array in place of their type."""
         if isinstance(value, str):
             late = [form for form in forms if form_type(form) in ("object", "array")]
         elif isinstance(value, list):
@@ -103,13 +103,11 @@ class Restorer:
         return [*(form for form in forms if not any(form is one for one in late)), *late]
 
     def _rank_options(self, node: Any) -> list[Form]:
-        """Return the alternatives of a schema: a map before an array, null after all others."""
         return sorted(
             self._find_options(node), key=lambda form: _TYPE_RANKS.get(form_type(form) or "", 1)
         )
 
     def _find_options(self, node: Any) -> list[Form]:
-        """Return the alternatives; where a definition tells them in words, as far as they go."""
         for options in (self._forms.options, self._forms.plain.options):
             with suppress(CannotExpress):
                 return options(node)
@@ -168,7 +166,6 @@ class Restorer:
         )
 
     def _is_undeclared(self, members: ObjectProperties, name: str, pairs: dict[str, Any]) -> bool:
-        """Return whether a pair is a property: a definition may have left out declared ones."""
         if name not in members.declared:
             return True
         node = members.declared[name]
@@ -182,7 +179,6 @@ class Restorer:
             return ObjectProperties(declared, frozenset(form.get("required", ())), None, 0, None)
 
     def _restore_names(self, members: ObjectProperties, value: dict[str, Any]) -> dict[str, Any]:
-        """Return an object whose properties have the names that the API gives them."""
         names = _map_portable_names(members.declared, value)
         named = {names.get(name, name): member for name, member in value.items()}
         extras = containers.open_properties_name(members.declared)
@@ -213,7 +209,6 @@ class Restorer:
 
 
 def _read_string(forms: list[Form], text: str) -> Any:
-    """Return what a string writes as JSON, unless one of the forms takes strings."""
     types: set[str] = set()
     for form in forms:
         declared = [value for value in form.get("enum", ()) if not isinstance(value, str)]
@@ -227,7 +222,6 @@ def _read_string(forms: list[Form], text: str) -> Any:
 
 
 def _map_portable_names(declared: dict[str, Any], value: dict[str, Any]) -> dict[str, str]:
-    """Map the portable names of a value's properties to the API's names."""
     names: dict[str, str] = {}
     for name in declared:
         if name not in value and not containers.is_portable(name):
@@ -237,7 +231,6 @@ def _map_portable_names(declared: dict[str, Any], value: dict[str, Any]) -> dict
 
 
 def _restore_entries(value: Any) -> Any:
-    """Return any value, in which objects may be written as their entries."""
     if isinstance(value, list):
         return [_restore_entries(item) for item in value]
     named = _read_entries(value)

@@ -88,7 +88,6 @@ class SchemaShaper:
         return self._shape_object(forms[0], "", whole=True)
 
     def _shape_definitions(self) -> dict[str, Form]:
-        """Return the definitions that are referred to; those that fail are known from now on."""
         definitions: dict[str, Form] = {}
         waiting = sorted(self._references)
         while waiting:
@@ -108,7 +107,6 @@ class SchemaShaper:
         return {name: definitions[name] for name in sorted(definitions)}
 
     def _shape_once(self, node: Any, place: str) -> ShapedSchema:
-        """Return a schema's shape, made once for all tools that share it."""
         entry = self._memory.find_entry(node, self._levels)
         if entry is not None and entry.references.isdisjoint(self._failed):
             self._references |= entry.references
@@ -151,7 +149,6 @@ class SchemaShaper:
             self._open.discard(id(node))
 
     def _loosen_schema(self, node: Form, error: CannotExpress) -> ShapedSchema:
-        """Return a looser schema whose description states the requirements."""
         self.notes.append(f"{error}; it is described in words")
         for looser in loosen_schema(node):
             with suppress(CannotExpress):
@@ -183,7 +180,6 @@ class SchemaShaper:
         return self._add_null(schema, null=null)
 
     def _add_null(self, schema: Form | None, *, null: bool = False) -> ShapedSchema:
-        """Return a schema that accepts null where it should; without one, null alone."""
         if schema is None:
             return ShapedSchema(self._dialect.null(), self._dialect.null())
         optional = null or self._dialect.null_for_absent
@@ -202,7 +198,6 @@ class SchemaShaper:
         return {"$ref": node["$ref"]}
 
     def _find_alternatives(self, node: Form) -> list[Form]:
-        """Return the alternatives of a schema; some may be a `$ref` alone."""
         unions = [keyword for keyword in UNIONS if keyword in node]
         if len(unions) != 1 or "unevaluatedProperties" in node:
             return self._forms.options(node)
@@ -215,7 +210,6 @@ class SchemaShaper:
         return alternatives
 
     def _shape_union(self, forms: list[Form], place: str) -> Form | None:
-        """Return a schema of all but null that one of several forms accepts."""
         finite = [form for form in forms if "enum" in form]
         rest = [form for form in forms if "enum" not in form and form.get("type") != "null"]
         makers: list[Callable[[], Form]] = [partial(self._shape_form, form, place) for form in rest]
@@ -228,7 +222,6 @@ class SchemaShaper:
         return None if not parts else parts[0] if len(parts) == 1 else {"anyOf": parts}
 
     def _make_parts(self, makers: Sequence[Callable[[], Form]], place: str) -> list[Form]:
-        """Return the alternatives that can be expressed, and note the others."""
         parts: list[Form] = []
         failures: list[CannotExpress] = []
         for make in makers:
@@ -272,7 +265,6 @@ class SchemaShaper:
         return _FREE
 
     def _shape_enumeration(self, forms: list[Form], *, beside_strings: bool) -> Form:
-        """Return a schema for the values of several enumerations, with their meanings."""
         values: list[Any] = []
         legend: list[str] = []
         for form in forms:
@@ -347,7 +339,6 @@ class SchemaShaper:
     def _pairs_schema(
         self, open_properties: OpenProperties, place: str, least: int, most: int | None
     ) -> Form:
-        """Return an array of entries, for properties whose names are not known."""
         at = f"{place}/additionalProperties"
         pair = {
             KEY: self._shape_schema(open_properties.key, at).whole,

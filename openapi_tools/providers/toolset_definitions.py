@@ -86,7 +86,6 @@ class ToolsetDefinitions:
         return values, notes
 
     def _find_file(self, tools: Sequence[Any]) -> DefinitionsFile | None:
-        """Return the file for these tools; None unless all are as the document has them."""
         if self._files is None or not all(hasattr(tool, "form") for tool in tools):
             return None
         limits = sorted({limits_of(tool) for tool in tools})
@@ -103,7 +102,6 @@ class ToolsetDefinitions:
         return True
 
     def _update(self, tools: Sequence[DescribedTool], file: DefinitionsFile | None) -> None:
-        """Write the definitions that are missing or of a tool that has changed."""
         start, memory = time.process_time(), Memory()
         for tool in tools:
             record = self._records.get(tool.name)

@@ -107,7 +107,6 @@ def _inline_target(node: Any, root: Schema) -> Any:
 
 
 def _reference_of(node: Any) -> str:
-    """Return the `$ref` that a property of a subset's schema consists of, besides its words."""
     if not isinstance(node, dict):
         return ""
     branches: list[Any] = node.get("anyOf", [])
@@ -116,7 +115,6 @@ def _reference_of(node: Any) -> str:
 
 
 def _find_savings(schema: Schema, sizes: SchemaSizes) -> dict[str, int]:
-    """Return the bytes of definitions that are gone when their only reference is inlined."""
     uses = sizes.count_references(schema)
     return {
         DEFINITIONS_PREFIX + name: sizes.definition_size(node)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from openapi_tools.common.visible_text import truncate_text
 
 _END = re.compile(r"(\n\s*\n|\n(?=\s*(?:[-*+>•]|\d+[.)])\s)|(?<=[.!?])\s+(?=[^a-z\s]))")
+# The start of a sentence that sends the reader to a page, which a model cannot open.
 _ELSEWHERE = re.compile(
     r"[\W_]*(?:(?:please )?note:?[\W_]*)?(?:"
     r"for (?:more|further|additional|complete|full|an? (?:over|complete|full)|details|guidance|"
@@ -19,7 +20,6 @@ _ELSEWHERE = re.compile(
     r"(?:to )?(?:learn|read|find out) more\b|more (?:details|information|info)\b)",
     re.IGNORECASE | re.DOTALL,
 )
-"""The start of a sentence that sends the reader to a page, which a model cannot open."""
 _ACCESS = re.compile(  # about who may call an operation: no argument changes that
     r"(?=.*\b(?:oauth|(?:access )?tokens?|scopes?|permissions?|authenticated|authorized|owners?)\b)"
     r"(?=.*\b(?:access|admin\w*|owners?|permissions?|scopes?|users?)\b)"
@@ -31,6 +31,7 @@ _CALLERS = ("oauth", "token", "scope", "permission", "authenticated", "authorize
 _MORE = (*_CALLERS, *_PAGES, "[!")  # lower-case signs of sentences that may go; fast to find
 _RESPONSE_LINES = ("\nReturns: ", "\nFails: ")
 _ALERT = re.compile(r"(?<!\s)\s*+(?:>\s*+)?\[!\w++\]\s*+")
+# Signs of a sentence about values: quoted or counted ones, bounds, conditions, defaults.
 _TELLING = re.compile(
     r"[`\d\"“]|\b(?:accepts?|allowed|an array|at (?:least|most)|boolean|can be|cannot|can't|comma|"
     r"default\w*|deprecated|e\.g|either|empty|encoded|example|exclusive|false|format\w*|id|if|"
@@ -39,7 +40,6 @@ _TELLING = re.compile(
     r"ISO|UTC)\b",
     re.IGNORECASE,
 )
-"""Signs of a sentence about values: quoted or counted ones, bounds, conditions, defaults."""
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _WORD = re.compile(r"[^\W_]+")
 _SMALL = frozenset(

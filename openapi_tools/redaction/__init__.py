@@ -35,14 +35,15 @@ if TYPE_CHECKING:
 
     from openapi_tools.redaction.marked_schemas import MarkedSchema
 
+# Access tokens live for minutes; the last ones may still be in a log line or an error.
 _PASSING = 32
 _LARGEST = 10**100
 _DEEPEST = 60  # levels of data
+# Loggers whose records may hold secrets; filters are not inherited.
 _LOGGERS = (
     *("openapi_tools", "openapi_tools.calls", "httpx", "httpcore.connection", "httpcore.http11"),
     *("httpcore.http2", "httpcore.proxy", "httpcore.socks"),
 )
-"""Loggers whose records may hold secrets; filters are not inherited."""
 
 
 class Secret:
@@ -51,6 +52,7 @@ class Secret:
     __slots__ = ("_reveal",)
 
     def __init__(self, value: str) -> None:
+        # In a closure: `vars`, `repr` and debuggers' lists of attributes do not show it.
         self._reveal: Callable[[], str] = lambda: value
 
     def reveal(self) -> str:
@@ -101,6 +103,7 @@ class Redactor:
         with _guard:
             _watched.add(self)
         for name in _LOGGERS:
+            # On loggers, not on handlers: those belong to the host program, and come and go.
             logging.getLogger(name).addFilter(_redact_record)  # which adds it once
 
     def release(self) -> None:
@@ -141,8 +144,10 @@ class Redactor:
         return _mask_values(value, forms) if forms else value
 
 
+# Redactors whose secrets are masked in log records, until they are released or collected.
 _watched: weakref.WeakSet[Redactor] = weakref.WeakSet()
-"""Redactors whose secrets are masked in log records, until they are released or collected."""
+# Reentrant: a signal handler may log while this thread holds it, and the filter of its record
+# takes the lock again.
 _guard = threading.RLock()
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 EXTENSION = "openapi_tools.marked_values"
 """The key of a request's `extensions` under which a transport finds its tool's `MarkedValues`."""
 _MOST = 2_000  # schemas that are looked at for one value, and values that are remembered
+# What `not` describes is what the value is not.
 _APPLIED = IN_PLACE_KEYWORDS - {"not"}
 _OTHERS = ("patternProperties", "additionalProperties", "unevaluatedProperties")
 _SEPARATORS = re.compile(r"[\[\].]+")

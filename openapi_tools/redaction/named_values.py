@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 MASK = "***"
 
 _LONGEST_NAME = 100  # as in `_HEAD`
+# A redirect address in a query in a redirect address: real ones have two or three.
 _MOST_LAYERS = 6  # of percent-encoding, as in `redaction`
 _USER = re.compile(r"(?<=//)[^/?#\s\"'<>\\]*(?=@)")
 _HEAD = re.compile(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SHORTEST = 4  # shorter strings occur by chance
+# Parts of a secret between escapes; short ones would mask ordinary words.
 _SHORTEST_DERIVED = 8
 
 
@@ -35,8 +36,8 @@ _ESCAPES = re.compile(
     rb"|&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][0-9A-Za-z]{1,31});|~[01]"
 )
 _TAGS = re.compile(rb"<[^<>]{0,500}>")
+# Replacements in order: control characters, six layers of escapes, tags of a page.
 _STEPS = (_HIDDEN, *[_ESCAPES] * 6, _TAGS)
-"""Replacements in order: control characters, six layers of escapes, tags of a page."""
 _LETTERS = {b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t"}
 MARKED_RUN = re.compile(b"\1+")
 
@@ -86,6 +87,7 @@ def forms_of(secret: str) -> frozenset[bytes]:
     octets = octets_of(secret)
     # Names of codings and schemes may come in lower case; a form writes a space as a plus sign.
     forms = {octets, octets_of(secret.lower()), octets.replace(b" ", b"+")}
+    # An API may echo the header `Basic …`, or a token inside a JWT.
     for code in (base64.b64encode, base64.urlsafe_b64encode):
         forms |= {code(octets), code(octets).rstrip(b"=")}
     # An escape that is part of the secret is unescaped with the text around it.

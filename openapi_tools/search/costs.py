@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
     Count = Callable[[str], int]
 
+# tiktoken is no dependency, and would fetch its tables; an estimate decides here.
 _BYTES_OF_TOKEN = 4.45  # of compact JSON: `cl100k_base` on published documents
+# OpenAI's limit for one request.
 _MOST = 128  # tools that providers take in one request
 MOST_TOKENS = 20_000  # of definitions; of more, a few tools that reach the others are better
 _LEAST = 60  # bytes of a definition beside its words and its schema, the name included
@@ -107,7 +109,6 @@ def offer_tools(toolset: Any, mode: str) -> tuple[Any, str, str]:
 
 
 def _explain_excess(toolset: Any) -> str:
-    """Return why a model should not get each tool; empty if it may."""
     if len(toolset) > _MOST:
         return f"{len(toolset)} tools are more than the {_MOST} that providers take at once"
     if exceeds_tokens(list(toolset)):

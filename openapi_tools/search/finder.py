@@ -84,7 +84,6 @@ class DocumentIndex:
             return self._index_and_producers
 
     def _file(self) -> Any:
-        """Return the place for these tools: a configuration may have shaped or chosen them."""
         return self._cache_file.with_form(
             repr([sys.byteorder, *(tool.form for tool in self.tools)])
         )
@@ -158,10 +157,8 @@ class Finder:
         }
 
     def _rank_tools(self, line: str, limit: int) -> list[tuple[int, float]]:
-        """Return the best tools by words, and by vectors where there is an embedder.
-
-        The rankings are joined by reciprocal rank fusion (SIGIR 2009).
-        """
+        # Reciprocal rank fusion (Cormack et al., SIGIR 2009): scores of words and of vectors
+        # cannot be compared, ranks can.
         embed = next((one for settings in self.settings if (one := settings.embed)), None)
         if embed is None:
             return self._rank_by_words(line, limit)
@@ -172,7 +169,6 @@ class Finder:
         return _take_best(list(both.items()), limit)
 
     def _rank_by_words(self, line: str, limit: int) -> list[tuple[int, float]]:
-        """Return the best tools by words; of a task of several clauses also those of each."""
         most = max(limit, _FUSED)
         whole = self._rank_by_terms(line, most)
         clauses = [text for text in _CLAUSES.split(line, _MOST_CLAUSES) if terms(text)]
@@ -244,7 +240,6 @@ def create_finder(tools: Any, kept: Any, whole: Finder | None, finders: Sequence
 
 
 def _take_best(pairs: list[tuple[int, float]], limit: int) -> list[tuple[int, float]]:
-    """Return the best pairs of place and score; equal ones in the order of the tools."""
     return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[:limit]
 
 

@@ -25,6 +25,7 @@ from openapi_tools.common.json_values import as_list
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+# How soon repetitions stop counting; chosen on public sets, like the fields' weights.
 _K1 = 1.6
 
 
@@ -122,6 +123,7 @@ def scores(indexes: Sequence[Index], terms: Iterable[str]) -> dict[int, dict[int
     for term in terms:
         there = [(at, place) for at, index in enumerate(indexes) if (place := index.find(term))]
         count = sum(place.stop - place.start for _, place in there)
+        # The `1 +` keeps a term that most tools have from counting against them.
         rare = math.log(1 + (total - count + 0.5) / (count + 0.5))
         for at, place in there:
             index_scores = scores_by_index.setdefault(at, {})
@@ -132,7 +134,6 @@ def scores(indexes: Sequence[Index], terms: Iterable[str]) -> dict[int, dict[int
 
 
 def _weights(fields: dict[str, list[str]], totals: dict[str, int], count: int) -> dict[str, float]:
-    """Return the weights of a tool's terms; `totals` are the lengths of fields in all tools."""
     weights: dict[str, float] = {}
     for name, listed in fields.items():
         if listed:
@@ -164,7 +165,6 @@ def tool_texts(tool: Any) -> dict[str, list[str]]:
 
 
 def _iter_properties(schema: Any, deepest: int) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield names and schemas of an object's properties, and of those of objects in it."""
     components = schema.get("$defs", {}) if schema else {}
     waiting: list[tuple[Any, int]] = [(schema, 0)]
     seen: set[int] = set()
@@ -190,7 +190,6 @@ def _iter_properties(schema: Any, deepest: int) -> Iterator[tuple[str, dict[str,
 
 
 def _follow_reference(node: Any, components: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema, or the component that it refers to; an empty one for true and false."""
     if isinstance(node, dict) and "$ref" in node:
         node = components.get(str(node["$ref"]).removeprefix(DEFINITIONS_PREFIX))
     return node if isinstance(node, dict) else {}
@@ -249,7 +248,6 @@ def _split_word(word: str) -> list[str]:
 
 
 def _split_unspaced(word: str) -> list[str]:
-    """Return a word that is not ASCII, with pairs of characters for text without spaces."""
     parts: list[str] = []
     place = 0
     for match in _UNSPACED.finditer(word):

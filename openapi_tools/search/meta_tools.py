@@ -168,7 +168,6 @@ class _MetaTools:
 
 
 def _select_fields(items: Any, fields: str, settings: Any) -> Any:
-    """Return the chosen parts of items, cut to the characters of a response."""
     try:
         return shorten_value(apply_expression(fields, items), settings.max_output_chars)
     except ValueError as error:
@@ -177,7 +176,6 @@ def _select_fields(items: Any, fields: str, settings: Any) -> Any:
 
 
 def _nest_arguments(call_arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return a call with `arguments` read from JSON, and with those given beside them inside."""
     arguments = call_arguments.get("arguments")
     if isinstance(arguments, str):
         try:
@@ -231,7 +229,6 @@ def defer_definitions(
 
 
 def _namespace(tag: str, functions: list[Definition], names: set[str]) -> Definition:
-    """Return a namespace with a name of its own; its description names some functions."""
     stem = name = _OTHER.sub("_", tag).strip("_").lower()[: _LONGEST - 4] or "other"
     number = 1
     while name in names:

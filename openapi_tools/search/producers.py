@@ -36,19 +36,19 @@ _APART = 0.35
 _FEW = 5
 _ALIKE = 2  # properties that an object shares with one resource only, at least, to be one
 _GAINS = {"GET": 12.0, "QUERY": 12.0, "POST": 8.0}  # of tools at the path of a collection
+# Last words of arguments that identify something wherever they are.
 _OWN_IDS = frozenset({"id", "uuid", "guid", "sid", "slug", "sha", "arn"})
-"""Last words of arguments that identify something wherever they are."""
+# Names that identify an object; alone they do not say of what.
 _GENERIC = _OWN_IDS | {"name", "number", "key", "code", "handle", "login", "username", "title"}
-"""Names that identify an object; alone they do not say of what."""
+# Properties that hold what a response is about.
 _CONTAINERS = frozenset(
     {"item", "data", "result", "list", "value", "entry", "content", "record", "row", "object"}
     | {"element", "response", "payload", "node", "edge", "hit", "collection", "resource", "page"}
     | {"metadata", "attribute"}
 )
-"""Properties that hold what a response is about."""
 _FINDING = frozenset({"search", "find", "query", "lookup", "q", "keyword", "term", "filter"})
+# Words of a description that say that a value identifies something.
 _MENTIONS = re.compile(r"\b(?:ids?|IDs?|Ids?|identifiers?|[Uu][Uu][Ii][Dd])\b", re.ASCII)
-"""Words of a description that say that a value identifies something."""
 _VARIABLE = re.compile(r"\{([^{}]+)\}")
 _ENDING = re.compile(r"(?:\.(?:json|xml|\{format\}))?(?:\?.*)?$", re.ASCII)
 _FORMATS = frozenset({"date", "date-time", "time", "binary", "byte", "uri", "email"})
@@ -165,7 +165,6 @@ class _Graph:
         return scores
 
     def _note_resource(self, facts: _ProducerFacts, tool: Any) -> None:
-        """Note the properties of objects at `/person/{id}`: others with these are persons, too."""
         if facts.method == "GET" and facts.shape[-1] == "{}" and "{}" not in facts.shape[-2:-1]:
             answer = tool.answer_schema or {}
             resource = " ".join(singular_words("".join(facts.shape[-2:-1])))
@@ -210,7 +209,6 @@ class _Graph:
     def _note_keys(
         self, yields: dict[str, float], names: Names, fields: list[str], gain: float
     ) -> None:
-        """Note the keys of an object: its names, each with its fields, and long fields alone."""
         is_one = not _GENERIC.isdisjoint(fields)
         keys = [(field, gain + 1) for field in fields if field not in _GENERIC]
         short = [
@@ -227,7 +225,6 @@ class _Graph:
                 yields[key] = weight
 
     def _find_similar_resource(self, members: set[str]) -> Names:
-        """Return the resource that an object without a name looks like."""
         votes: dict[str, float] = defaultdict(float)
         for owners in filter(None, map(self._owners.get, members)):
             for name in owners:
@@ -236,7 +233,6 @@ class _Graph:
         return [(best, 0.9)] if votes.get(best, 0) >= _ALIKE else []
 
     def _read_object(self, node: Any, root: Mapping[str, Any]) -> _Object:
-        """Return what a schema says of an object or a list; equal nodes are looked at once."""
         if id(node) in self._objects:
             return self._objects[id(node)][0]
         described = _Object([], [], [], set(), None)
@@ -334,7 +330,6 @@ def _find_asks(tool: Any, segments: list[str], schema: Mapping[str, Any]) -> Ite
 
 
 def _identifies(node: Any, root: Mapping[str, Any]) -> bool:
-    """Return whether values may identify something: free strings and whole numbers."""
     for _, part in iter_parts(node, root):
         if "enum" in part or "const" in part or part.get("format") in _FORMATS:
             return False
@@ -344,7 +339,6 @@ def _identifies(node: Any, root: Mapping[str, Any]) -> bool:
 
 
 def _asked_keys(name: tuple[str, ...], before: tuple[str, ...], in_path: bool) -> dict[str, float]:
-    """Return the keys that answer an argument, and how well; `before` are words of the path."""
     *of, last = name
     if not of and last in _GENERIC:
         if not before or not (in_path or last in _OWN_IDS):
@@ -363,7 +357,6 @@ def _asked_keys(name: tuple[str, ...], before: tuple[str, ...], in_path: bool) -
 
 
 def _path_names(shape: tuple[str, ...]) -> Names:
-    """Return the names of the objects at a path: its last part, and earlier ones."""
     last = len(shape) - 1 - ("{" in shape[-1])
     names: Names = []
     for place, part in enumerate(shape[: last + 1]):
@@ -373,7 +366,6 @@ def _path_names(shape: tuple[str, ...]) -> Names:
 
 
 def _object_names(name: str, share: float) -> Names:
-    """Return the names of an object called so: the whole, its last word, and its others."""
     listed = [
         each for each in singular_words(name.rpartition(".")[2] or name) if each not in _CONTAINERS
     ]

@@ -99,7 +99,6 @@ def describe_tool(tool: Any, needs: Needs | None = None) -> str:
 
 
 def _explain_arguments(schema: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a line for each argument, required ones first, and for the properties of objects."""
     properties, required = schema.get("properties", {}), set(schema.get("required", ()))
     room = _LISTED
     listed = sorted(properties, key=lambda each: each not in required)
@@ -128,7 +127,6 @@ def _argument_line(name: str, node: Any, root: Mapping[str, Any], required: bool
 
 
 def _property_lines(node: Any, root: Mapping[str, Any]) -> Iterator[str]:
-    """Yield lines for the properties of an object, or of those in a list."""
     _, merged = _merge_schema(node, root)
     if "items" in merged:
         _, merged = _merge_schema(merged["items"], root)
@@ -147,7 +145,6 @@ def python_name(name: str) -> str:
 
 
 def _stub_line(tool: Any, room: int, named: Callable[[str], str]) -> str:
-    """Return the stub; what has no room is left out or cut, but for required arguments."""
     schema, answer = tool.input_schema, tool.answer_schema
     properties, required = schema.get("properties", {}), dict.fromkeys(schema.get("required", ()))
     each = _TYPE // (1 + len(required) // 8)
@@ -176,7 +173,6 @@ def _stub_line(tool: Any, room: int, named: Callable[[str], str]) -> str:
 
 
 def _order_arguments(tool: Any, properties: Mapping[str, Any]) -> list[str]:
-    """Return the names of arguments, those of the body of a write first."""
     names = list(islice(properties, _MEMBERS))
     if tool.method not in ("", "GET", "HEAD"):
         parameters = {each.argument for each in tool.operation.parameters}
@@ -200,7 +196,6 @@ def _take_fitting(texts: Iterable[str], count: int, room: int) -> Iterator[str]:
 def _write_type(
     node: Any, root: Mapping[str, Any], room: int, depth: int = 0, level: int = 0
 ) -> str:
-    """Return a schema as a type: `str`, `'open'|'closed'`, `list[issue{id, title, …}]`."""
     if level > _DEEPEST:
         return "any"
     title, merged = _merge_schema(node, root)
@@ -222,7 +217,6 @@ def _write_type(
 
 
 def _merge_schema(node: Any, root: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return a schema's component and its keywords, with references and `allOf` in it."""
     merged: dict[str, Any] = {"properties": {}, "required": [], "branches": []}
     title = ""
     for name, part in iter_parts(node, root, ("allOf",)):
@@ -244,7 +238,6 @@ def _merge_schema(node: Any, root: Mapping[str, Any]) -> tuple[str, dict[str, An
 def _object_type(
     title: str, merged: dict[str, Any], root: Mapping[str, Any], room: int, depth: int
 ) -> str:
-    """Return an object as its name and some properties, the telling ones first."""
     name = _OTHER.sub("_", title.rpartition(".")[2])[:_NAME].strip("_")
     members, required = merged["properties"], set(merged["required"])
     if depth and room < _NAME // 2:
@@ -269,7 +262,6 @@ def _object_type(
 
 
 def _is_list(node: Any, root: Mapping[str, Any]) -> bool:
-    """Return whether a property holds a list of objects, as envelopes do."""
     items = [
         part["items"] for _, part in iter_parts(node, root) if isinstance(part.get("items"), dict)
     ]
@@ -292,7 +284,6 @@ def _enum_type(values: list[Any], room: int) -> str:
 
 
 def _group_needs(needs: Needs, named: Callable[[str], str], most: int = _SHOWN) -> dict[str, str]:
-    """Return producers by arguments; those with equal ones share an entry."""
     grouped: dict[str, list[str]] = {}
     for argument, names in needs.items():
         shown = [named(name) for name in names[:most]]
@@ -310,7 +301,6 @@ def _name_writer(python: bool) -> Callable[[str], str]:
 
 
 def _quote_name(value: Any) -> str:
-    """Return a name, quoted if it is not an identifier, or another value as JSON."""
     if isinstance(value, str) and value.isascii() and value.isidentifier():
         return value[: 2 * _NAME]
     if isinstance(value, str):
@@ -324,5 +314,4 @@ def _first_sentence(text: str, limit: int) -> str:
 
 
 def _one_line(text: str, limit: int) -> str:
-    """Return a string of a document as visible text on one line."""
     return truncate_text(" ".join(plain_text(text, 2 * limit).split()), limit)

@@ -55,9 +55,12 @@ with require_extra("serve"):
 METADATA = "/.well-known/oauth-protected-resource"
 _LONGEST, _SHORTEST = 16 * 1024, 16  # characters of a token, and of a static one at least
 _LEEWAY = 30  # seconds that two clocks may differ
+# 30 s: how long a revoked token may still be used. RFC 7662, section 4, leaves it to the
+# server.
 _LARGEST, _SECONDS = 2**20, 30.0  # introspection responses: bytes of all, seconds of each
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")  # RFC 6750, section 2.1
 _SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+")
+# A signed token may hold anything; its names go into logs, metrics and keys.
 _MOST_SCOPES, _LONGEST_SUBJECT, _MOST_FIELDS = 500, 256, 100
 
 
@@ -138,8 +141,10 @@ class TokenAuthenticator:
     def _user_name(self, claims: Mapping[str, Any]) -> str:
         if claims.get("iss") != self.table.issuer:
             raise BadTokenError("the token is of another issuer", "token_issuer")
+        # RFC 8707, section 2, and MCP: a token for another server must not be taken here.
         if self.table.audience.rstrip("/") not in _read_audiences(claims):
             raise BadTokenError("the token is for another audience", "token_audience")
+        # RFC 7800, section 3.1: such a token counts only with a proof of its key (DPoP, mTLS).
         if "cnf" in claims:
             reason = "the token is bound to a key, which a bearer token does not prove"
             raise BadTokenError(reason, "token_claims")
@@ -252,6 +257,7 @@ class AuthMiddleware:
 
     async def _authenticate(self, scope: Scope) -> _UserToken | JSONResponse:
         values = [value for name, value in scope["headers"] if name == b"authorization"]
+        # RFC 6750, section 2: one method in each request. Tokens in a query end up in logs.
         if len(values) > 1 or _has_token(scope["query_string"]):
             reason = "send one token, in the header Authorization"
             self._note(scope, "two_tokens", reason)
@@ -267,6 +273,7 @@ class AuthMiddleware:
             return self._refuse(401, "invalid_token", str(error))
         except CallError as error:
             self._note(scope, "token_unchecked", f"a token cannot be checked: {error.reason}")
+            # Not 401, after which clients would throw a good token away and log in again.
             return JSONResponse({"error": "temporarily_unavailable"}, 503, {"Retry-After": "30"})
         if not set(self._inbound.table.scopes) <= set(access.scopes):
             self._note(scope, "token_scope", f"the token of {access.subject} has too few scopes")
@@ -336,6 +343,8 @@ def _check_times(claims: Mapping[str, Any], *, needs_end: bool) -> None:
         raise BadTokenError("the token has a time that is not a number", "token_claims")
     if "exp" not in times and needs_end:
         raise BadTokenError("the token has no end (exp)", "token_claims")
+    # RFC 9068, section 2.2: `exp` is required in a JWT. RFC 7662 makes it optional in a
+    # response.
     if times.get("exp", now) <= now - _LEEWAY:
         raise BadTokenError("the token has expired", "token_expired")
     if max(times.get("nbf", now), times.get("iat", now)) > now + _LEEWAY:

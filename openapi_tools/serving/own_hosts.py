@@ -25,6 +25,7 @@ def server_hosts(serve: ServeTable) -> tuple[list[str], list[str]]:
     """
     address = serve.host.strip("[]").partition("%")[0]
     main_host = _normalize_host(f"[{address}]" if ":" in address else address, "host")
+    # Whoever listens on all interfaces is reached by loopback, too.
     is_local = main_host in LOOPBACK or address in _ANY
     allowed = [_normalize_host(name, "allow_hosts") for name in serve.allow_hosts]
     return [*dict.fromkeys((main_host, *(LOOPBACK if is_local else ())))], allowed

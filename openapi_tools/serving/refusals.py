@@ -36,6 +36,7 @@ Reason = Literal[
 """Why something is refused: the values of a metric's label, which clients cannot extend."""
 REASONS: tuple[Reason, ...] = get_args(Reason)
 
+# Enough to see who and why; a scanner would fill the disk.
 _LINES, _WINDOW = 10, 60.0  # lines of a reason in so many seconds
 _LONGEST = 300
 _ORDINARY = ("no_token", "token_expired")  # how clients learn that they must log in

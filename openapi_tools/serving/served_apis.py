@@ -46,9 +46,11 @@ if TYPE_CHECKING:
 with require_extra("mcp"):
     from mcp.server.stdio import stdio_server
 
+# Loading waits for servers most of the time; the parsing takes turns at the interpreter's lock.
 _LOADERS = 8  # threads
 _RETRY_SECONDS = 60.0  # until loading an API that failed is retried
 
+# The code of a failure for anyone who asks, by its class; the first match counts.
 _REASONS: dict[type[OpenAPIToolsError], str] = {
     SourceError: "document_unreadable",
     DocumentError: "document_invalid",
@@ -56,7 +58,6 @@ _REASONS: dict[type[OpenAPIToolsError], str] = {
     SettingsError: "configuration_invalid",
     OpenAPIToolsError: "not_loaded",
 }
-"""The code of a failure for anyone who asks, by its class; the first match counts."""
 
 logger = logging.getLogger("openapi_tools.serving")
 
@@ -110,6 +111,7 @@ class ServedApi:
             return
         try:
             toolset = self.read()
+            # The same objects, so that clients get no notice, and caches of definitions stay.
             is_same = self.toolset is not None and _tools_digest(self.toolset) == _tools_digest(
                 toolset
             )

@@ -99,6 +99,8 @@ class AuditLog:
 
     def __init__(self, destination: str) -> None:
         try:
+            # With O_APPEND the lines of several processes come after one another (POSIX,
+            # `write`).
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
             descriptors = {"stderr": 2, "off": None}
             self._file = (

@@ -36,16 +36,23 @@ with require_extra("serve"):
 
 logger = logging.getLogger("openapi_tools.serving")
 
+# Keys are rotated in hours to months, with an overlap. An issuer that is away for a night
+# should not lock everybody out.
 _FRESH, _STALE = 600.0, 86_400.0  # seconds
+# Anyone can send tokens with unknown key ids: the issuer gets one request for all of them.
 _PAUSE, _AFTER_FAILURE = 30.0, 5.0  # seconds from the end of one attempt to the next
 PATIENCE = 10.0  # seconds for a request to an issuer while users wait
 _MOST = 100
 _LONGEST_HEADER = 4096  # some issuers send a chain of certificates
+# RFC 9068, section 4: `typ` tells an access token from an ID token, which must not open
+# anything.
 _TYPES = frozenset({"", "jwt", "at+jwt", "application/at+jwt"})
+# RFC 7515, section 4.1.11: a critical extension that is not understood makes the token invalid.
 _FORBIDDEN_HEADERS = frozenset(
     {"crit", "b64", "cty", "enc", "zip"}
 )  # extended, nested, encrypted tokens
 _KINDS = {"RS": "RSA", "PS": "RSA", "ES": "EC", "Ed": "OKP"}
+# RFC 7518, section 3.3: 2,048 bits or more.
 _LEAST_RSA = 2048 // 8 * 4 // 3  # characters of a modulus in base64
 
 
@@ -192,6 +199,7 @@ async def verify_signature(
     if str(header.get("typ", "")).lower() not in _TYPES:
         raise BadTokenError("the token is not an access token (typ)")
     candidates = await keys.find_keys(header.get("kid"), header["alg"])
+    # To try each key would make a check as expensive as an attacker wants.
     if len(candidates) != 1:
         raise BadTokenError("the token names no key of the issuer (kid)", "token_key")
     try:

@@ -43,6 +43,7 @@ logger = logging.getLogger("openapi_tools")
 _EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
 _ACCESS = "urn:ietf:params:oauth:token-type:access_token"
 _ASSUMED_LIFETIME = 300.0  # seconds, of an exchanged token without `expires_in`
+# Probes have no token, and a browser gets one by the pages for logging in only.
 _OPEN = ("/healthz", "/readyz", START, CALLBACK)
 
 
@@ -193,6 +194,7 @@ class UserTokens:
         origin = self._identity.origin
         stored = await self._stored_tokens.load(origin)
         if not _is_good(stored, stale):
+            # A refresh token may be good for one use only (RFC 9700, section 4.14.2).
             async with self._stored_tokens.lock(origin):
                 stored = await self._stored_tokens.load(origin)  # by another call or process
                 if not _is_good(stored, stale):
@@ -244,6 +246,7 @@ class UserTokens:
         )
         if stored.token.expires_at is not None:
             return stored
+        # Without an end it would outlive the rights of the user's own token.
         expires_at = stored.token.issued_at + _ASSUMED_LIFETIME
         return replace(stored, token=replace(stored.token, expires_at=expires_at))
 

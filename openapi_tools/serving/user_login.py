@@ -51,7 +51,9 @@ with require_extra("serve"):
 logger = logging.getLogger("openapi_tools.serving")
 
 START, CALLBACK = "/login", "/login/callback"
+# RFC 6749, section 4.1.2, recommends ten minutes at most for a code.
 _SECONDS = 600.0  # for a whole login
+# Most MCP clients give up a request after 60 s.
 _POLLS, _PAUSE = 110, 0.5  # a call waits 55 seconds for its login
 _COOKIE, _FORM_COOKIE = "openapi-tools-login", "openapi-tools-form"
 _LONGEST_FORM, _MOST_FIELDS = 64 * 1024, 10
@@ -64,6 +66,7 @@ _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
+    # For browsers without `frame-ancestors`.
     "X-Frame-Options": "DENY",
 }
 # Without a referrer, browsers send a form with `Origin: null` (Fetch, section 3.2).
@@ -145,6 +148,8 @@ class Logins:
             flow = secrets.token_urlsafe(32)
             record = {"user": user, "identity": identity.id, "login": _digest(flow)[:32]}
             await self._put_record("flow", flow, record)
+            # Half as long, so that the link of a repeated call is good for five minutes at
+            # least.
             await self._state.put(key, flow.encode(), _SECONDS / 2)
         url = f"{self._url}{START}?{urlencode({'flow': flow})}"
         reason = f"{identity.name} needs your login: open {url} in a browser, then call again"
@@ -247,6 +252,7 @@ class Logins:
             is_own = record is not None and hmac.compare_digest(record["cookie"], _digest(cookie))
             if record is None or authorization is None or not is_own:
                 return self._refuse_link()
+            # Before the code is redeemed: a state is good for one response, also a failed one.
             await self._state.remove(_key("state", state))
         redirect_uri, verifier = self._url + CALLBACK, Secret(record["verifier"])
         async with self._open_login(record) as (login, plan):

@@ -114,7 +114,6 @@ class MockApi:
 
     @cached_property
     def _read(self) -> tuple[Document, Toolset | None]:
-        """The document, and its tools if these are known."""
         source = self._source() if inspect.isroutine(self._source) else self._source
         if isinstance(source, Mapping):
             with suppress(OpenAPIToolsError):  # a mock responds from a broken document, too
@@ -130,13 +129,11 @@ class MockApi:
 
     @cached_property
     def _tools(self) -> dict[str, OperationTool]:
-        """The tools by method and path."""
         toolset = self._read[1]
         return {_operation_key(tool.method, tool.path): tool for tool in toolset or ()}
 
     @cached_property
     def _configured_responses(self) -> dict[str, Any]:
-        """The user's responses by method and path."""
         document, toolset = self._read
         toolset = load_tools(document) if self._responses and toolset is None else toolset
         try:
@@ -359,7 +356,6 @@ def mock_client(
 
 
 def _operation_key(method: str, path: str) -> str:
-    """Return the key of an operation, whatever its variables are called: `GET /pets/{}`."""
     return f"{method} {_VARIABLE.sub('{}', path)}"
 
 
@@ -376,7 +372,6 @@ async def _read_request(scope: Any, receive: Any) -> httpx.Request:
 
 
 def _without_servers(part: Any, depth: int) -> Any:
-    """Return a part of a document without servers, so that its own address is the only one."""
     # Spec: OpenAPI 3.1.2, section 4.1.1: the default of `servers` is `/`.
     if not depth or not isinstance(part, Mapping):
         return part

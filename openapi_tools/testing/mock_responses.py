@@ -169,7 +169,6 @@ def build_response(
 def _choose_response(
     responses: Document, document: Document, status: int | None
 ) -> tuple[int, Document]:
-    """Return the status and the Response Object for a status, or for a success."""
     # Spec: OpenAPI 3.1.2, section 4.16 (Responses Object).
     if status is not None:
         keys = {str(key).upper(): key for key in responses}
@@ -189,7 +188,6 @@ def _choose_response(
 
 
 def _documented_headers(response: Document, document: Document) -> dict[str, str]:
-    """Return the headers that a response requires or shows."""
     # Spec: OpenAPI 3.1.2, section 4.21 (Header Object).
     headers = {}
     for name, entry in as_dict(response.get("headers")).items():
@@ -212,7 +210,6 @@ def _choose_media_type(media_types: list[str], accept: str) -> str:
 
 
 def _documented_value(entry: Document, document: Document) -> Any:
-    """Return what a Media Type Object shows: its example, or a sample of its schema."""
     # Spec: OpenAPI 3.1.2, section 4.14 (Media Type Object).
     if "example" in entry:
         return _resolve_examples(entry["example"], document)
@@ -228,7 +225,6 @@ def _documented_value(entry: Document, document: Document) -> Any:
 
 
 def _resolve_examples(value: Any, document: Document, depth: int = 0) -> Any:
-    """Return an example, with the examples that its own `$ref` name in their places."""
     # Not of the standard; GitHub's document has it.
     if depth > _DEEPEST:
         return value

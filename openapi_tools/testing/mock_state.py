@@ -85,7 +85,6 @@ class MockState:
         return problem_response(404, f"{resource.collection} has no {key!r}")
 
     def _find_resource(self, path: str) -> _MockedResource | None:
-        """Return the pair of paths that one belongs to; None where the shape is not clear."""
         paths = follow_references(self._document(), self._document().get("paths"))
         names = [path] if _ITEM.fullmatch(path) else [key for key in paths if isinstance(key, str)]
         matches = filter(None, map(_ITEM.fullmatch, names))
@@ -102,7 +101,6 @@ class MockState:
         )
 
     def _get_route(self, path: str) -> Route:
-        """Return GET of a path; an operation without responses if there is none."""
         document = self._document()
         item = follow_references(
             document, follow_references(document, document.get("paths")).get(path)
@@ -120,7 +118,6 @@ def _change_item(
     body: Any,
     documented: MockResponse,
 ) -> MockResponse:
-    """Return the response about one object, which the request may change."""
     id_property, example = resource.id_property, resource.example
     if method == "DELETE":
         objects[key] = None
@@ -142,7 +139,6 @@ def _store_object(
     body: dict[str, Any],
     documented: MockResponse,
 ) -> MockResponse:
-    """Keep an object that the collection was sent; PUT and PATCH have to name it."""
     id_property, is_new = resource.id_property, method == "POST"
     if (documented.media_type and not _has_property(documented.value, id_property)) or not (
         is_new or id_property in body
@@ -155,7 +151,6 @@ def _store_object(
 
 
 def _new_id(resource: _MockedResource, objects: _ObjectsById) -> Any:
-    """Return the id of a new object, in the type of the document's one."""
     example = resource.example[resource.id_property]
     shape: Any = int if isinstance(example, int) else str
     values: Any = map(shape, count(1))
@@ -165,7 +160,6 @@ def _new_id(resource: _MockedResource, objects: _ObjectsById) -> Any:
 
 
 def _id_property(variable: str, value: Mapping[str, Any]) -> str:
-    """Return the property that a path's variable names: `petId` and `pet_id` name `id`."""
     words = [word.lower() for word in _WORD.findall(variable)]
     for start in range(len(words)):
         for name, property_value in value.items():
@@ -180,7 +174,6 @@ def _has_property(value: Any, name: str) -> bool:
 
 
 def _add_stored_objects(value: Any, id_property: str, objects: _ObjectsById) -> Any:
-    """Return a list of objects, or the only one in an object, with what was written."""
     if isinstance(value, list) and all(_has_property(item, id_property) for item in value):
         merged = {str(item[id_property]): item for item in value} | objects
         return [item for item in merged.values() if item is not None]

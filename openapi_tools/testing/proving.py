@@ -35,11 +35,11 @@ _EXAMPLE = "the document's example does not match its schema"
 _OWN_VALUE = "a default or example of the document does not match its schema"
 _NO_SAMPLE = f"{NOT_JUDGED_PREFIX}: no sampled input fits the document"
 _UNSENT = "an empty array or object is not sent"
+# Errors about unions, discriminators and patterns that do not tell whether a value fits.
 _UNSURE = re.compile(
     "valid under each of|under each of {|could not be resolved|discriminating property"
     "|not a valid regular expression"
 )
-"""Errors about unions, discriminators and patterns that do not tell whether a value fits."""
 
 _EMPTY = "Missing required request body"  # a form without properties has no bytes
 _SWITCHING_PROTOCOLS = 101
@@ -108,14 +108,12 @@ async def _prove_tool(tool: Any, api: MockApi) -> Proof:
 
 
 def _rank_proof(proof: Proof) -> tuple[int, bool]:
-    """Return how bad a proof is; the tool's fault is worse than the document's."""
     return max(map(_ORDER.index, (proof.request, proof.response))), proof.cause == "tool"
 
 
 async def _second_proof(
     tool: Any, api: MockApi, arguments: dict[str, Any], first: _Attempt
 ) -> Proof:
-    """Return the proof of other values for those arguments whose sample was not right."""
     schema = tool.input_schema
     schema_without_values = _remove_documented_values(schema)
     samples = sample(schema_without_values, schema_without_values)
@@ -133,10 +131,7 @@ async def _second_proof(
 
 
 def _remove_documented_values(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a tool's schema without defaults and examples, and with little that may be empty.
-
-    Definitions may refer to themselves, so they may stay empty.
-    """
+    # Definitions may refer to themselves, so arrays and objects in them may stay empty.
     definitions = schema.get("$defs", {})
     filled = transform_schemas(
         omit_keys(schema, ["$defs"]), lambda node: _require_content(_remove_examples(node))
@@ -182,7 +177,6 @@ async def _try_input(tool: Any, api: MockApi, arguments: dict[str, Any]) -> _Att
 
 
 def _find_misfits(arguments: dict[str, Any], schema: dict[str, Any]) -> dict[str, str]:
-    """Return why sampled arguments do not fit a tool's schema, by argument."""
     try:  # a tool sends what takes too long to check
         faults = list(jsonschema_rs.validator_for(schema).iter_errors(arguments))
     except (ValueError, jsonschema_rs.ValidationError):  # such as a pattern that is too large
@@ -197,10 +191,8 @@ def _find_misfits(arguments: dict[str, Any], schema: dict[str, Any]) -> dict[str
 def _explain_problems(
     tool: Any, api: MockApi, arguments: dict[str, Any], problems: list[str]
 ) -> tuple[dict[str, str], list[str]]:
-    """Return the arguments whose values the document refuses, and the problems that they explain.
-
-    Whatever the tool made of such values, the request cannot be right: these are not its faults.
-    """
+    # Whatever the tool made of such values, the request cannot be right: these are not its
+    # faults.
     misfits: dict[str, str] = {}
     places: dict[str, str] = {}
     for name, place, why in _sample_faults(tool, api, arguments):
@@ -216,7 +208,6 @@ def _explain_problems(
 def _sample_faults(
     tool: Any, api: MockApi, arguments: dict[str, Any]
 ) -> Iterator[tuple[str, str, str]]:
-    """Yield arguments, how a problem about them begins, and what is wrong with their values."""
     operation: Operation = tool.operation
     names = {(one.location, one.name): one.argument for one in operation.parameters}
     values = {key: arguments[name] for key, name in names.items() if name in arguments}
@@ -245,7 +236,6 @@ def _sample_faults(
 
 
 def _sent_body(tool: Any, api: MockApi, arguments: dict[str, Any]) -> tuple[str, Any] | None:
-    """Return the media type in the document, and the value, of a body that was sent."""
     body: RequestBody | None = tool.operation.body
     kind = essence(api.calls[-1].headers.get("content-type", ""))
     if body is None or not (is_json(kind) or is_form(kind) or is_multipart(kind)):
@@ -266,7 +256,6 @@ def _sent_body(tool: Any, api: MockApi, arguments: dict[str, Any]) -> tuple[str,
 
 
 def _without_files(value: Any) -> Any:
-    """Return a body's value with a string for each file object."""
     if isinstance(value, list):
         return [_without_files(item) for item in value]
     if not isinstance(value, dict):
@@ -285,7 +274,6 @@ def _has_empty(value: Any) -> bool:
 def _filter_problems(
     document: Any, operation: Any, call: RecordedCall, problems: list[str]
 ) -> Iterator[str]:
-    """Yield the problems of a request, but for those that openapi-core cannot know."""
     kind = essence(call.headers.get("content-type", ""))
     body = follow_references(document, operation.get("requestBody"))
     content = follow_references(
@@ -300,7 +288,6 @@ def _filter_problems(
 
 
 def _sample_inputs(schema: dict[str, Any], body: RequestBody | None) -> Iterator[dict[str, Any]]:
-    """Yield sampled arguments: the required ones, and all if there are more."""
     everything: dict[str, Any] = sample(schema, schema)
     file = everything.get(body.argument) if body and is_wildcard(body.media_type) else None
     if body and isinstance(file, dict) and "filename" in file:
@@ -315,7 +302,6 @@ def _sample_inputs(schema: dict[str, Any], body: RequestBody | None) -> Iterator
 
 
 def _has_response_example(document: Any, operation: Any) -> bool:
-    """Tell whether the document has an example of a successful response."""
     responses = follow_references(document, operation.get("responses"))
     good = (
         follow_references(document, node)

@@ -145,7 +145,6 @@ def read_arguments(tool: OperationTool, request: httpx.Request, route: Route) ->
 
 
 def _read_argument(values: list[str], schema: Mapping[str, Any]) -> Any:
-    """Return an argument from its strings on the wire."""
     kind = schema.get("type")
     if kind == "array":
         values = values[0].split(",") if len(values) == 1 else values
@@ -229,7 +228,6 @@ class Cassette(httpx.AsyncBaseTransport):
         return httpx.Response(response.status_code, headers=response.headers, content=content)
 
     def _take_response(self, recorded_request: dict[str, Any]) -> dict[str, Any]:
-        """Return the next response to a request; the last one again where there is no other."""
         request_line = _request_line(recorded_request)
         positions = [at for at, line in enumerate(self._lines) if line == request_line]
         if positions:
@@ -256,7 +254,7 @@ class Cassette(httpx.AsyncBaseTransport):
 
 
 def _request_line(request: dict[str, Any]) -> str:
-    """Return a request as text, without the credentials in its query: a replay has none."""
+    # Without the credentials in its query, as a replay has none.
     start, _, query = request["url"].partition("?")
     pairs = [pair for pair in query.split("&") if pair.partition("=")[2] != MASK]
     url = f"{start}?{'&'.join(pairs)}".rstrip("?&")
@@ -267,7 +265,6 @@ def _request_line(request: dict[str, Any]) -> str:
 def _record_content(
     content: bytes, headers: httpx.Headers, marked: MarkedValues | None
 ) -> dict[str, Any]:
-    """Return a response's content, without secrets, as a key of its record."""
     schema, names = (None, frozenset[str]()) if marked is None else (marked.response, marked.names)
     with suppress(ValueError, RecursionError):
         if is_json(headers.get("content-type", "")):

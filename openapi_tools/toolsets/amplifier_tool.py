@@ -45,6 +45,7 @@ _CHANNEL = "observability.events"
 _EVENTS = ("started", "completed", "error")
 _CALL_ID = "_tool_call_id"
 _YES, _NO = "Allow", "Deny"
+# As long as a person may be away from the screen; then the call is denied.
 _WAIT = 300.0
 _LONGEST_ID = 256
 
@@ -82,6 +83,8 @@ class AmplifierTool:
         self.name = tool.name
 
     def __getattr__(self, name: str) -> Any:
+        # `copy` and `pickle` ask an object without attributes for `__setstate__`, and would
+        # recurse.
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(self._tool, name)
@@ -130,6 +133,7 @@ class AmplifierTool:
         facts: dict[str, Any] = {"tool_call_id": call_id[:_LONGEST_ID]} if call_id else {}
         await self._emit("started", facts)
         start = time.perf_counter()
+        # The session ends at once: nothing new may begin, above all no write.
         if _read(_read(self._coordinator, "cancellation"), "is_immediate") is True:
             reason = f"{self.name} was not called: the session ends."
             result = ToolResult.failed("denied", reason)

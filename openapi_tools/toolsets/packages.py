@@ -169,7 +169,6 @@ def _import_class(package: str, tool: str, location: str) -> type[OperationTool]
 
 
 def _accept_files(tools: list[OperationTool], settings: Settings) -> None:
-    """Let file arguments take the handles and paths that the settings allow."""
     if not settings.file_roots and settings.files is None and settings.download_dir is None:
         return
     written, allowed = file_schema(DEFAULT_SETTINGS), file_schema(settings)
@@ -182,11 +181,11 @@ def _accept_files(tools: list[OperationTool], settings: Settings) -> None:
         if tool.operation.body is not None:
             schema = transform_schemas(tool.input_schema, extend)
             if schema is not tool.input_schema:
+                # On the tool, as its class is shared by all toolsets of the process.
                 vars(tool)["input_schema"] = schema
 
 
 def _check_names(select: Select | None, names: Iterable[str]) -> None:
-    """Raise SettingsError where no tool has a selected name: only those are imported."""
     if select is None or not select.names or any(map(select.takes_name, names)):
         return
     name = next(iter(select.names))
@@ -194,7 +193,6 @@ def _check_names(select: Select | None, names: Iterable[str]) -> None:
 
 
 def _hide_parameters(tool: OperationTool, filled: frozenset[tuple[str, str]]) -> None:
-    """Hide the parameters, by `parameter_key`, that credentials fill."""
     shape = credential_shape(tool.operation, filled)
     if shape.hide:
         schema, operation = tool.input_schema, tool.operation
@@ -203,7 +201,6 @@ def _hide_parameters(tool: OperationTool, filled: frozenset[tuple[str, str]]) ->
 
 
 def _check_decided(settings: Settings, decided: Mapping[str, Any]) -> None:
-    """Raise SettingsError for a setting that shapes tools and differs from the package's."""
     if settings.check_responses:
         raise SettingsError("check_responses needs the document; load it with load_tools.")
     for name in settings.model_fields_set & settings.SHAPING:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("openapi_tools")
 
+# Servers that filter after paging return some empty pages, with more behind them.
 _MOST_EMPTY = 10  # empty pages in a row, after which the pages count as endless
 _FACTS = ("pages", "items", "reason", "stopped", "following")
 _RESPONSE_FACTS = ("status", "media_type", "headers")
@@ -190,6 +191,7 @@ class PagedItems:
         if items is None and not self.pages:
             return self._stop("no_items", "the response holds no list")
         items = items or []
+        # A digest, so that no page is kept in memory for the comparison.
         digest = hashlib.blake2b(dump_json_bytes(items), digest_size=16).digest()
         self._step = next_step
         # Servers disagree whether the first page is number 0 or 1.
