@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     Requirements = tuple[dict[str, tuple[str, ...]], ...]
 
 BY_URI = 2  # the minor version of OpenAPI 3 from which requirements name schemes by URI
-# The type, and the scheme of `http`, for each spelling; keys as by `folded`.
+# The type, and the scheme of `http`, for each spelling; keys as by `fold_name`.
 _TYPES = {
     **dict.fromkeys(("apikey", "apikeyauth"), ("apiKey", "")),
     "http": ("http", ""),

@@ -39,7 +39,7 @@ _NAMES = {
     **dict.fromkeys(("object", "dict", "dictionary", "map", "hash", "hashmap", "struct"), "object"),
     **dict.fromkeys(("null", "none", "nil"), "null"),
 }
-# The type and the format that a word means; words as by `folded`.
+# The type and the format that a word means; words as by `fold_name`.
 _MEANINGS = {name: (kind, "") for name, kind in _NAMES.items()} | {
     name: (kind, form) for kind, formats in _FORMATS for name, form in formats.items()
 }
