@@ -55,6 +55,7 @@ def read_arguments(
         if not equals:
             raise click.UsageError(f"{pair!r:.100} is not of the form name=value.")
         name = names.get(name, name)
+        # httpie's `name:=value`; an argument whose own name ends in a colon comes first.
         is_json = name not in properties and name.endswith(":")
         name = name.removesuffix(":") if is_json else name
         name = names.get(name, name)

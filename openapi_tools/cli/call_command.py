@@ -55,6 +55,7 @@ def call_tool(
     if [spec, json_input, *(pair.partition("=@")[2] for pair in arguments)].count("-") > 1:
         raise click.UsageError("SPEC and --json cannot both be read from standard input.")
     output: Path | None = options["output"]
+    # Before the call: a write that was made must not fail at its output.
     if output is not None and not options["force"] and os.path.lexists(output):  # or a link
         raise OutputError("the file exists; --force overwrites it.", path=str(output))
     problems: list[str] = []
@@ -79,6 +80,7 @@ def _limit_settings(output: Path | None, folder: str, arguments: tuple[str, ...]
     if output is not None:  # the complete response, binary content in a file
         most = read_setting_options().get("max_file_bytes", SettingFields.max_file_bytes)
         settings = {"max_response_bytes": most, "max_output_chars": most, "download_dir": folder}
+    # A file is base64 in the arguments, a third longer than itself.
     if any("=@" in pair for pair in arguments):
         settings["max_input_chars"] = 2 * SettingFields.max_file_bytes
     return settings

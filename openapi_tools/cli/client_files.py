@@ -131,6 +131,7 @@ def _check_unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _parse_float(text: str) -> float:
     number = float(text)
+    # Nothing of the file may change but the entry, and a float would round such a number.
     if Decimal(text) != Decimal(repr(number)):
         raise _UnfaithfulError(f"has the number {text[:40]}, which cannot be written unchanged.")
     return number

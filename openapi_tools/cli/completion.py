@@ -53,7 +53,9 @@ def complete(group: Any, instruction: str) -> int:
         return 1
     output = _read_script(shell)
     if action == "complete":
+        # Tab must not wait for a server, nor show that the user is there.
         output, cache.offline = "", True
+        # Anything on standard error would land in the middle of the line that is typed.
         with contextlib.redirect_stderr(io.StringIO()), contextlib.suppress(Exception):
             output = _CommandLine(group, {}, PROGRAM, COMPLETION_VARIABLE).complete()
     if output:

@@ -111,6 +111,7 @@ def _write_entry(path: Path, key: str, name: str, entry: dict[str, Any], *, yes:
     if file.text == text:
         print_text(f"{path}: {name} is already there; nothing changes.")
         return 0
+    # The file is the user's, and another program's: nothing is written unseen.
     lines = difflib.unified_diff(file.text.splitlines(), text.splitlines(), str(path), n=1)
     print_text(clean("\n".join(line.rstrip("\n") for line in lines)))
     is_terminal = sys.stdin is not None and sys.stdin.isatty()

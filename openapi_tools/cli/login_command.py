@@ -83,6 +83,7 @@ def _create_config(
 ) -> OAuth2:
     secret = None
     if reference := options["client_secret"]:
+        # A secret in an argument is in the shell's history and in the list of processes.
         if not reference.startswith("$"):
             raise click.UsageError(
                 "--client-secret takes '$NAME', where NAME is an environment variable."

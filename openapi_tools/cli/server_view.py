@@ -159,6 +159,7 @@ def view_api(
     """
     if not has_apis(path):
         return None
+    # A command may ask several times, and a note about roles must not be repeated.
     views: dict[Path, ServerView] = click.get_current_context().meta.setdefault(__name__, {})
     if path in views:
         return views[path]

@@ -327,6 +327,7 @@ def closed_path(document: Mapping[str, Any]) -> SchemaPath:
     return SchemaPath.from_dict(document, handlers=_RefusingHandlers(), **options)
 
 
+# jsonschema-path asks the mapping for a handler by scheme, and falls back to one that fetches.
 class _RefusingHandlers(dict[str, Any]):
     def __contains__(self, key: object) -> bool:
         return True

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     Document = Mapping[str, Any]
     Lines = Callable[[httpx.Request, Route], Iterator[str]]
 
+# RFC 9110, sections 15.3.5, 15.3.6 and 15.4.5.
 _STATUS_WITHOUT_BODY = (204, 205, 304)
 _PYTHON_TYPES: dict[str, Any] = {
     "integer": int,

@@ -173,6 +173,7 @@ class ToolsServer(Server[Any]):
         channel.questions = self._questions
         call_id = str(request.request_id or "")
         call = ToolCall(id=call_id, name=tool.name, arguments=params.arguments or {})
+        # Counted from here, so that `replace` knows when nothing uses the old tools any more.
         with tools.calls:
             try:
                 context = await self._context_of(request, params, channel)

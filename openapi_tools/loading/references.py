@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 MAX_KEY_BYTES = 64_000_000  # of parts that are compared; YAML's aliases can write many more
+# 2020-12 has `$defs` (JSON Schema Core, section 8.2.4), draft 4, which 2.0 and 3.0 build on,
+# `definitions`.
 LOCAL = ("#/$defs/", "#/definitions/")  # references of a JSON Schema to its own definitions
 MAX_CHAIN = 64  # longest chain of references without content
 _FRAGMENT = "/?:@!$&'()*+,;=~"  # RFC 3986, section 3.5
@@ -216,6 +218,8 @@ class References:
         for uri in (urljoin(base.self_uri or base.uri, address), urljoin(base.uri, address)):
             if uri in self._resources:
                 return self._resources[uri]
+        # Before anything is read: an `$id` is often a URL at which nothing is, or something
+        # else.
         if (schema := self.entry.anchor(f"{address}#")) is not None:  # a schema's `$id`
             resource = self._resources[address] = Resource(schema, self.entry.uri, self.entry.name)
             return resource

@@ -43,9 +43,11 @@ _PLAIN = frozenset(
     | {"readOnly", "writeOnly", "format", "additionalProperties"}
 )
 
+# The outline is in a description, which every model pays for.
 _DEEPEST_XML = 6
 _MOST_XML = 80
 _LONGEST_XML = 1500
+# A request body without `content` is invalid; most of those that documents have are JSON.
 _JSON: Node = {"application/json": {}}
 
 
@@ -263,6 +265,8 @@ def choose_media_type(kinds: Collection[str], preferences: tuple[str, ...]) -> t
 @lru_cache(maxsize=1024)
 def _rank(kind: str) -> int:
     essence = http_rules.essence(kind)
+    # JSON first: a model writes it without mistakes, and its schema says all. Text last, as a
+    # schema says little of it.
     ranks = [
         essence in ("application/json", "text/json"),
         essence == "application/merge-patch+json",

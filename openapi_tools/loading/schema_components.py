@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from openapi_tools.loading.references import Resource, Target
 
 _UNNAMED = re.compile(r"[^A-Za-z0-9_.-]+")  # characters that a URI or a JSON Pointer escapes
+# Some 60,000 tokens for one tool; beyond that no client sends it.
 MAX_SCHEMA = 250_000  # characters of an input schema as JSON
 
 _WORDS = frozenset({"title", "description", "examples"})

@@ -45,6 +45,7 @@ MAX_DEPTH = 200  # schemas inside one another; deeper ones cannot be walked or s
 MAX_INLINED = 32  # components merged into one another through `allOf`; further ones stay references
 MAX_INLINED_SCHEMAS = 500  # larger components are not merged, lest those that double explode
 
+# Each has to be compiled, and generators may write a pattern for each property.
 MAX_PATTERNS = 1_000  # different patterns of a document that are compared with its values
 MAX_REMEMBERED = 200_000  # definitions in closures kept for other tools
 
@@ -155,6 +156,8 @@ class Schemas:
             finally:
                 self._open.discard(name)
             definition = self._definitions[name] = make_component(name, schema)
+            # Only now: whether an example fits may depend on definitions that were still being
+            # converted.
             while self._unsettled and not self._open:
                 self._drop_unfitting_values(self._unsettled.pop())
         return definition
@@ -281,6 +284,7 @@ class Schemas:
             words = add_enum_words(out.get("description", ""), node, self._limit)
             out |= {"description": words} if words else {}
         kind = out.get("type", "string")
+        # A fast way for most schemas: documents have tens of thousands.
         if keyword_values.TRANSLATED.isdisjoint(node) and kind.__class__ is str and kind in TYPES:
             if kind != "array" and _SETTLED.isdisjoint(out):
                 return out  # most schemas

@@ -327,6 +327,7 @@ def read_server(node: Node, address: str) -> Server:
         url = f"{base.partition(':')[0] or 'https'}:{url}"
     elif base and "://" not in url.split("?", 1)[0] and not url.startswith("{"):
         url = urljoin(base, url)
+    # Credentials in a server's URL would be in messages, generated files and logs.
     user = url_user(url)
     variables = {}
     for name, variable in as_dict(node.get("variables")).items():

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _logger = logging.getLogger("openapi_tools")
 
+# OpenTelemetry makes the provider that one of these names at its first use, without any import
+# before.
 _PROVIDERS = ("OTEL_PYTHON_TRACER_PROVIDER", "OTEL_PYTHON_METER_PROVIDER")
 _UNKNOWN = "_OTHER"
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -228,6 +230,8 @@ class Observers:
             self._telemetry = find_telemetry(self._telemetry, self._redact)
         except (ImportError, StopIteration, TypeError):
             # The environment names a missing package, which OpenTelemetry logs; or it is too old.
+            # Not tried again: a failed import costs milliseconds, and each call would pay for
+            # it.
             self._is_absent = True
         return self._telemetry
 

@@ -24,12 +24,17 @@ if TYPE_CHECKING:
     from openapi_tools.observability.events import Event
 
 _SCOPE = "openapi_tools"
+# The version of the semantic conventions that the names of attributes are from.
 _SCHEMA = "https://opentelemetry.io/schemas/1.44.0"
 _DURATION = "http.client.request.duration"
+# The semantic conventions for HTTP metrics recommend these for http.client.request.duration.
 _BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)
+# Known methods of the semantic conventions, by RFC 9110 and RFC 5789 (PATCH), and QUERY. A
+# model or document may name any other, and each would be a new series of a metric.
 _METHODS = "CONNECT,DELETE,GET,HEAD,OPTIONS,PATCH,POST,PUT,QUERY,TRACE"
 _METHODS_VARIABLE = "OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS"
 _OTHER = "_OTHER"
+# The word that the semantic conventions ask for in `url.full`.
 _REDACTED = "REDACTED"
 _PORTS = {"http": 80, "https": 443}
 _NOOP = ("opentelemetry.trace", "opentelemetry.metrics")

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 CERTAIN, LIKELY, POSSIBLE = 3, 2, 1
 _PLACES = ("first", "last", "prev", "previous")
 _SHOWN = 1000
+# What servers write for "no next page": null, false, an empty string, -1.
 _NOTHING = (None, False, "", "-1", "0", "false", "none", "null", -1, 0)
 _COUNTS = frozenset({"totalpages", "pagetotal", "pagecount", "lastpage", "numberofpages"})
 _ROUND = (10, 25)

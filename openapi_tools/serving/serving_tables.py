@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from openapi_tools.model import SecurityScheme
 
 Mode = Literal["tools", "search", "code", "auto"]
+# Short, as it begins the names of tools, of which providers take 64 characters.
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,23}")
 _RESERVED_NAMES = ("healthz", "metrics", "readyz")
 _USER_NAME = re.compile(r"[^|\s]{1,200}")

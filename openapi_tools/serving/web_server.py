@@ -33,6 +33,7 @@ with require_extra("browse"):  # the extra `mcp` brings it, too
 
     from openapi_tools.http_server import PARSING, RequestProtocol, send_refusal
 
+# 128 + SIGINT, as shells have it.
 INTERRUPTED = 130  # the exit code of a command that SIGINT has ended
 _PATIENCE = 3
 
@@ -92,6 +93,7 @@ def make_config(app: Any, options: Mapping[str, Any] | None = None) -> uvicorn.C
         "log_config": None,
         "log_level": "warning",
         "access_log": False,
+        # The version of uvicorn helps nobody but a scanner.
         "server_header": False,
         "timeout_graceful_shutdown": _PATIENCE,
         **PARSING,
@@ -261,10 +263,12 @@ class ClientLimits:
 
         await self._app(scope, receive_body, counted)
 
+    # The app may wait for the body without a limit of its own.
     async def _read_body(self, scope: Any, receive: Any) -> Any:
         # The whole body as one message; None if it is too large.
         most, body = self._limits.body_bytes, bytearray()
         declared = dict(scope["headers"]).get(b"content-length", b"0")
+        # Before the body is read; a client that sends chunks is stopped while it sends.
         if declared.isdigit() and int(declared[:20]) > most:
             return None
         while True:

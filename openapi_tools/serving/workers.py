@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 _PATIENCE = 10.0  # seconds in which a worker must respond to its supervisor
 _FIRST_POLL = 0.02  # seconds to wait for a response until the first worker is ready: saves a tick
+# Importing takes seconds on a busy machine, and all workers start at once.
 _START = 120.0  # seconds in which a worker must respond that still imports its modules
 
 
@@ -137,6 +138,7 @@ class WorkerSupervisor(Multiprocess):
 
     def _replace_worker(self, index: int, reason: str) -> None:
         old = self.processes[index]
+        # Not `terminate`: a worker that does not respond may not handle SIGTERM either.
         old.kill()
         old.join()
         if old.exitcode == STARTUP_FAILURE:  # the next one would fail in the same way

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from openapi_tools.tools.tool import OperationTool
 
 MODES = ("none", "once", "all")
+# Of one connection: the content is recorded decoded and whole, and `date` would change each
+# record.
 _OF_CONNECTION = ("content-encoding", "content-length", "transfer-encoding", "connection", "date")
 
 
@@ -104,6 +106,7 @@ def read_body(
     """Return a body as data where it is JSON or a form, else as text or `{"base64": …}`."""
     kind = headers.get("content-type", "")
     if is_multipart(kind):
+        # Boundaries are random, so that the same request would never match its record.
         content = content.replace(parameter(kind, "boundary").encode() or b"--", b"boundary")
     try:
         text = content.decode()
@@ -198,6 +201,8 @@ class Cassette(httpx.AsyncBaseTransport):
 
     def client(self, **options: Any) -> httpx.AsyncClient:
         """Return a client for `load_tools`; a replay needs no credentials."""
+        # An authentication that does nothing, or a missing credential would end the call before
+        # the replay.
         client_options = options if self.records else {"auth": httpx.Auth(), **options}
         return httpx.AsyncClient(transport=self, **client_options)
 

@@ -63,6 +63,7 @@ def explain_failure(result: ToolResult, call: Call, session: Session) -> ToolRes
     status, error = call.response.status, result.error
     if error is not None and error["type"] == "auth":
         result = _add_reason(result, call.credentials.note or _missing_credential(call))
+    # RFC 9110, section 15.5.13, for the `If-Match` that was sent with a write.
     if status == HTTPStatus.PRECONDITION_FAILED and call.changes is not None:
         again = " or by an earlier attempt of this call" if call.response.attempts > 1 else ""
         result = _add_reason(result, f"it was changed by another{again} {_CHANGED}")
