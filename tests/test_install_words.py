@@ -54,7 +54,7 @@ def test_a_package_that_is_not_installed_is_named_without_a_place(monkeypatch):
 
 
 def test_checked_answers_need_the_extra_for_tests_when_tools_are_loaded(monkeypatch):
-    monkeypatch.setattr("openapi_tools.conformance.find_spec", lambda _: None)
+    monkeypatch.setattr("openapi_tools.conformance.response_check.find_spec", lambda _: None)
 
     with pytest.raises(MissingExtraError, match="openapi_core is not installed: pip install"):
         load_tools("specs/museum.yaml", settings=Settings(check_responses=True))

@@ -19,9 +19,8 @@ READERS = {"urllib.request", "xml", "yaml", "openapi_tools.loading.parse_yaml"}
 NEVER = {"openapi_core", "openapi_spec_validator", "jsonschema", "jinja2", "authlib"}
 LOADER = {"openapi_tools.loading", "openapi_tools.codegen", "openapi_tools.generate"}
 HEAVY = CHECKERS | WRITERS | NETWORK | READERS | {"pydantic"}
-COMMANDS = {"openapi_tools.cli.document_commands"} | {
-    f"openapi_tools.cli.{name}_command"
-    for name in ("call", "generate", "list", "login", "run", "serve", "show")
+COMMANDS = {
+    f"openapi_tools.cli.{path.stem}" for path in (ROOT / "openapi_tools/cli").glob("*_command.py")
 }
 
 LOAD = "from openapi_tools import load_tools; toolset = load_tools({!r});"
@@ -78,7 +77,7 @@ STARTS = {
     ),
     "search": (
         cli("search", SPEC, "pin a message"),
-        HEAVY - PATTERNS | COMMANDS - {"openapi_tools.cli.document_commands"},
+        HEAVY - PATTERNS | COMMANDS - {"openapi_tools.cli.search_command"},
     ),
     "dry run": (
         cli("call", SPEC, "get_gateway", "--dry-run"),

@@ -113,7 +113,7 @@ def test_large_definitions_are_told_once_for_a_toolset(caplog):
 @pytest.mark.parametrize(
     ("module", "function", "package"),
     [
-        ("tools.amplifier_tool", "adapt_tools", "amplifier_core"),
+        ("toolsets.amplifier_tool", "adapt_tools", "amplifier_core"),
         ("contracts.langchain", "to_structured_tools", "langchain_core"),
         ("contracts.pydantic_ai", "to_tools", "pydantic_ai"),
         ("contracts.agent_framework", "to_function_tools", "agent_framework"),
