@@ -168,7 +168,7 @@ WRONG = {
         "serve.auth.tokens.a: write a reference to an environment variable",
     ),
     "a name": ('[serve.auth.tokens]\n"a|b" = "${PATH}"', "give a name without spaces"),
-    "unset": (TOKENS.format("NOT_SET_AT_ALL"), "NOT_SET_AT_ALL is not set or empty"),
+    "unset": (TOKENS.format("NOT_SET_AT_ALL"), "NOT_SET_AT_ALL is not set, or empty"),
     "short": (TOKENS.format("SHORT"), "serve.auth.tokens.a: give 16 letters and digits"),
     "twice": (
         '[serve.auth.tokens]\na = "${ALICE}"\nb = "${ALICE}"',
