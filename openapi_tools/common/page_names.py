@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from openapi_tools.common.visible_text import fold_name
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
 _MOST_PROPERTIES = 200
-LONGEST_PROPERTY = 60
-_NO_LETTER_OR_DIGIT = re.compile(r"[^a-z0-9]")
 
 # Names of properties, folded, by which responses describe their pages.
 PAGE_CONTAINERS = frozenset(
@@ -41,11 +41,6 @@ SIZE_NAMES = frozenset(
     | {"maxrecords", "itemsperpage", "resultsperpage", "maxpagesize"}
 )
 """Arguments that take the number of items of a response."""
-
-
-def fold_name(name: str) -> str:
-    """Return the letters and digits of a name in lower case; empty for a long name."""
-    return _NO_LETTER_OR_DIGIT.sub("", name.lower()) if len(name) <= LONGEST_PROPERTY else ""
 
 
 def find_properties(

@@ -27,6 +27,8 @@ _OTHERS = (
     f"\U000e0000-\U000e0fff{_SELECTORS}"
 )
 _UNSEEN = f"{_OTHERS}{_JOINERS}"
+LONGEST_FOLDED = 60  # characters of a name that means something to APIs in general
+_NO_LETTER_OR_DIGIT = re.compile(r"[^a-z0-9]")
 _LETTER = rf"[^\x00-\x7f{_UNSEEN}]"
 _HAN = "[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 _MONGOLIAN = "[\u1820-\u18aa]"
@@ -145,6 +147,11 @@ def short_hash(text: str) -> str:
     """Return a hash of six characters."""
     data = text.encode("utf-8", "surrogatepass")
     return hashlib.sha256(data).hexdigest()[:_HASH_LENGTH]
+
+
+def fold_name(name: str) -> str:
+    """Return the letters and digits of a name in lower case; empty for a long name."""
+    return _NO_LETTER_OR_DIGIT.sub("", name.lower()) if len(name) <= LONGEST_FOLDED else ""
 
 
 def snake_case(text: str) -> str:

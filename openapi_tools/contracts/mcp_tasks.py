@@ -18,7 +18,7 @@ from pydantic import Field, TypeAdapter
 
 from openapi_tools.common.json_values import dump_json_bytes
 from openapi_tools.common.options import context_value, replace_context_values
-from openapi_tools.common.page_names import fold_name
+from openapi_tools.common.visible_text import fold_name
 from openapi_tools.contracts.mcp_messages import (
     JOB,
     is_remote,

@@ -11,8 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from openapi_tools.common.json_values import as_dict, as_list, is_string
-from openapi_tools.common.page_names import fold_name
-from openapi_tools.common.visible_text import plain_text
+from openapi_tools.common.visible_text import fold_name, plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,11 +6,11 @@ Spec: Swagger 2.0 `type: file`; OpenAPI 3.0.4 sections 4.7.14 and 4.7.15, 3.1.2 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.common import http_rules
-from openapi_tools.common.json_schema import ensure_items
+from openapi_tools.common.json_schema import ensure_items, is_file, media_type_in_format
 from openapi_tools.common.json_values import Node, as_boolean, as_dict, as_list, as_string, is_true
 from openapi_tools.common.visible_text import plain_text, short_hash
 from openapi_tools.loading.keyword_values import ANNOTATIONS
@@ -31,23 +31,12 @@ _STYLED = frozenset({"style", "explode", "allowReserved"})
 _NESTED = 4  # levels of alternatives that are searched; they may form a cycle
 _SHAPED = _HOLDERS | {"type", "$ref"}
 _KEPT = ("title", "description", "deprecated")
-_TEXTUAL = (None, "string", ["string", "null"])
 _STRINGS = ("string", ["string", "null"])
 # Keywords of strings that are no files.
 _CHOOSING = frozenset(
     {"enum", "const", "pattern", "format", "contentEncoding", "maxLength", "allOf", "not"}
 )
 _FILE = f"File_{short_hash('an argument that is a file')}"
-# Keywords beside which a format says nothing about bytes.
-_DESCRIBING = frozenset({"properties", "additionalProperties", "items", "enum", "const", "$ref"})
-# Top-level media types (RFC 6838, section 4.2), and `*`.
-_TOP_LEVEL = frozenset(
-    {"application", "audio", "font", "haptics", "image", "message", "model", "multipart", "text"}
-    | {"video", "*"}
-)
-_UNTYPED = frozenset(
-    {"title", "description", "deprecated", "examples", "format", "contentMediaType"}
-)
 
 
 class PartHeader(NamedTuple):
@@ -67,12 +56,11 @@ class FormContent(NamedTuple):
     headers: tuple[PartHeader, ...]
 
 
+@dataclass(frozen=True, slots=True)
 class FormBodies:
     """Reads the forms of one document."""
 
-    def __init__(self, document: Document) -> None:
-        self._document = document
-        self._settings = document.settings
+    _document: Document
 
     def read(self, kind: str, schema: Node, declared: Node, resource: Resource) -> FormContent:
         """Return how a form or multipart body with a converted schema is written."""
@@ -187,8 +175,9 @@ class FormBodies:
             return None
         declared = self._document.schemas.content(declared)
         if is_file(declared, untyped=untyped):
-            kind = declared.get("contentMediaType") or _media_type_in(declared.get("format", ""))
-            file = file_argument_schema(self._settings, declared, "A file.")
+            form = declared.get("format", "")
+            kind = declared.get("contentMediaType") or media_type_in_format(form)
+            file = file_argument_schema(self._document.settings, declared, "A file.")
             if isinstance(declared.get("type"), list):
                 file = {"anyOf": [file, {"type": "null"}]}
             return file, "" if http_rules.is_wildcard(kind) else kind
@@ -210,7 +199,7 @@ class FormBodies:
         if inner.get("type") in _STRINGS and inner.keys().isdisjoint(_CHOOSING):
             words = {key: inner[key] for key in inner if key in ANNOTATIONS}
             rest = {key: value for key, value in inner.items() if key not in words}
-            file = file_argument_schema(self._settings, {}, "A file.")
+            file = file_argument_schema(self._document.settings, {}, "A file.")
             reference = self._document.schemas.define(_FILE, file)
             return {**words, "anyOf": [rest, reference]}, ""
         if inner.get("type") in ("array", ["array", "null"]):
@@ -282,7 +271,7 @@ class FormBodies:
             schema = self._document.schemas.convert(target.node.get("schema"), target.resource)
             parameter = Parameter(header, "header", explode=as_boolean(target.node.get("explode")))
             if described := as_string(target.node.get("description")):
-                limit = self._settings.description_chars
+                limit = self._document.settings.description_chars
                 schema = {**schema, "description": plain_text(described, limit)}
             yield PartHeader(name, parameter, schema, is_true(target.node.get("required")))
 
@@ -296,35 +285,6 @@ def _media_ranges(node: Any) -> str:
 
 def _is_default(encoding: Encoding) -> bool:
     return not (encoding.style or encoding.content_type or encoding.file)
-
-
-def is_file(schema: Node, *, untyped: bool) -> bool:
-    """Return whether a converted schema describes bytes; `untyped` as of 3.1 and later."""
-    if is_binary(schema):
-        return True
-    types, kind = schema.get("type"), schema.get("contentMediaType")
-    if kind is not None and "contentEncoding" not in schema and types in _TEXTUAL:
-        return not (http_rules.is_text(kind) or http_rules.is_json(kind))
-    return untyped and not schema.keys() - _UNTYPED
-
-
-def is_binary(schema: Node) -> bool:
-    """Return whether the format or encoding of a converted schema says that it describes bytes.
-
-    The type may be missing, or `object`: what published documents write for files.
-    """
-    types, form = schema.get("type"), schema.get("format", "")
-    if schema.keys() & _DESCRIBING or types not in (*_TEXTUAL, "object", ["object", "null"]):
-        return False
-    # RFC 2045, section 6.2: the encoding `binary` changes nothing.
-    is_marked = form in ("binary", "file") or schema.get("contentEncoding") == "binary"
-    return is_marked or (types in _TEXTUAL and bool(_media_type_in(form)))
-
-
-def _media_type_in(form: str) -> str:
-    # `format` may also be a pattern with a slash, such as `MM/YYYY`.
-    is_one = http_rules.is_media_type(form) and form.partition("/")[0].lower() in _TOP_LEVEL
-    return form if is_one else ""
 
 
 def file_argument_schema(settings: Settings, described: Node, words: str) -> Node:

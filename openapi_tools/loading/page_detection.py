@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from openapi_tools.common import http_rules, page_names
 from openapi_tools.common.json_schema import UNIONS, schema_types
 from openapi_tools.common.json_values import Node, as_dict, as_list
+from openapi_tools.common.visible_text import LONGEST_FOLDED, fold_name
 from openapi_tools.model import Operation, Paging
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def _list_arguments(
     if operation.method in ("POST", "QUERY") and operation.body is not None:
         names += [(p.name, p.argument) for p in operation.body.properties]
     arguments = [
-        _PageArgument(page_names.fold_name(wire), name, schema_types(schemas.get(name)))
+        _PageArgument(fold_name(wire), name, schema_types(schemas.get(name)))
         for wire, name in names
     ]
     # After all others, so that an argument of its own comes before a property of the same name.
@@ -109,9 +110,7 @@ def _list_inner_arguments(argument: str, schema: Any) -> Iterator[_PageArgument]
     properties = as_dict(schema).get("properties")
     for name, node in as_dict(properties).items():
         if "." not in name:
-            yield _PageArgument(
-                page_names.fold_name(name), f"{argument}.{name}", schema_types(node)
-            )
+            yield _PageArgument(fold_name(name), f"{argument}.{name}", schema_types(node))
 
 
 @dataclass(slots=True)
@@ -213,7 +212,7 @@ class _Detector:
     ) -> None:
         self._arguments = arguments
         self._facts, self._outline = facts, facts.outline
-        segments = [page_names.fold_name(part) for part in operation.path.split("/") if part]
+        segments = [fold_name(part) for part in operation.path.split("/") if part]
         self._segment = segments[-1] if segments else ""
         self._items = _find_list(self._outline, self._segment)
         self._size = self._find_number(page_names.SIZE_NAMES) or self._find_number(
@@ -221,7 +220,7 @@ class _Detector:
         )
         self._properties: dict[str, tuple[str, ...]] = {}
         for path in _property_paths(self._outline):
-            self._properties.setdefault(page_names.fold_name(path[-1]), path)
+            self._properties.setdefault(fold_name(path[-1]), path)
 
     @property
     def may_list(self) -> bool:
@@ -260,7 +259,7 @@ class _Detector:
         # response has all items.
         pageable = self._facts.pageable
         name = pageable.get("nextLinkName") if isinstance(pageable, dict) else None
-        if not isinstance(name, str) or not 0 < len(name) <= page_names.LONGEST_PROPERTY:
+        if not isinstance(name, str) or not 0 < len(name) <= LONGEST_FOLDED:
             return None
         item = pageable.get("itemName", "value")
         self._items = quote_step(item) if isinstance(item, str) and item else self._items
@@ -308,13 +307,13 @@ class _Detector:
 
     def _detect_link(self) -> Paging | None:
         for name, path in self._properties.items():
-            parent = page_names.fold_name(path[-2]) if len(path) > 1 else "links"
+            parent = fold_name(path[-2]) if len(path) > 1 else "links"
             is_string = self._outline.find(path).type in ("string", "") or self._is_address(path)
             is_next = name == "next" and parent in ("links", "paging", "pagination")
             if (is_next and is_string) or _ADDRESS.fullmatch(name):
                 return self._paging("link", after=path)
         # A single resource may hold a list, and its response a link.
-        is_list = self._size or self._segment == page_names.fold_name(self._items or self._segment)
+        is_list = self._size or self._segment == fold_name(self._items or self._segment)
         has_link = self._facts.has_link and self._items is not None and is_list
         return self._paging("link") if has_link else None
 
@@ -330,7 +329,7 @@ class _Detector:
         # A plain `next` may hold an address; a name with the cursor's word is plainer.
         paths.sort(
             key=lambda path: (
-                page_names.fold_name(path[-1]) in ("next", "nextpage"),
+                fold_name(path[-1]) in ("next", "nextpage"),
                 self._is_address(path),
             )
         )
@@ -339,7 +338,7 @@ class _Detector:
 
     def _is_address(self, path: tuple[str, ...]) -> bool:
         outline = self._outline.find(path)
-        has_name = _ADDRESS.fullmatch(page_names.fold_name(path[-1])) is not None
+        has_name = _ADDRESS.fullmatch(fold_name(path[-1])) is not None
         return has_name or outline.format in ("uri", "url") or "href" in outline.properties
 
     def _arguments_named(self, names: Iterable[str]) -> list[_PageArgument]:
@@ -363,12 +362,12 @@ def _find_list(outline: _ResponseOutline, segment: str) -> str | None:
     # A list whose items have no type may be one of objects, but only its name can tell.
     candidates = [name for name in lists if types[name] in ("", "object")] if of_objects else lists
     for folded in (segment, *page_names.LIST_NAMES):
-        if names := [name for name in candidates if page_names.fold_name(name) == folded]:
+        if names := [name for name in candidates if fold_name(name) == folded]:
             return quote_step(names[0])
     if len(likeliest := of_objects or lists) == 1:
         return quote_step(likeliest[0])
     for name, wrapped in outline.properties.items():
-        if page_names.fold_name(name) in _WRAPPERS and wrapped.type != "array":
+        if fold_name(name) in _WRAPPERS and wrapped.type != "array":
             inner = _find_list(wrapped, segment)
             if inner:
                 return f"{quote_step(name)}.{inner}"
@@ -383,7 +382,7 @@ def _item_type(outline: _ResponseOutline) -> str:
 def _property_paths(outline: _ResponseOutline, depth: int = 0) -> Iterator[tuple[str, ...]]:
     yield from ((name,) for name in outline.properties)
     for name, inner in outline.properties.items():
-        if depth < _DEEPEST_CONTAINER and page_names.fold_name(name) in page_names.PAGE_CONTAINERS:
+        if depth < _DEEPEST_CONTAINER and fold_name(name) in page_names.PAGE_CONTAINERS:
             yield from ((name, *path) for path in _property_paths(inner, depth + 1))
 
 

@@ -5,6 +5,7 @@ Spec: OpenAPI 3.2.0, section 4.12 (Parameter Object).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from openapi_tools.common import visible_text
@@ -42,12 +43,15 @@ class InputArgument(NamedTuple):
     slashes: bool = False
 
 
+@dataclass(frozen=True, slots=True)
 class Parameters:
     """Reads the Parameter Objects of one document."""
 
-    def __init__(self, document: Document) -> None:
-        self._document = document
-        self._limit = document.settings.description_chars
+    _document: Document
+
+    @property
+    def _limit(self) -> int:
+        return self._document.settings.description_chars
 
     def argument(self, location: str, name: str, node: Node, resource: Resource) -> InputArgument:
         """Return the argument that feeds a parameter, with the name on the wire."""

@@ -20,8 +20,7 @@ from openapi_tools.common.json_values import (
     is_string,
     pointer_token,
 )
-from openapi_tools.common.page_names import fold_name
-from openapi_tools.common.visible_text import mask_user
+from openapi_tools.common.visible_text import fold_name, mask_user
 from openapi_tools.errors import DocumentError
 from openapi_tools.model import SecurityScheme
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from openapi_tools.common.json_schema import TYPES
 from openapi_tools.common.json_values import is_string
-from openapi_tools.common.page_names import fold_name
+from openapi_tools.common.visible_text import fold_name
 
 if TYPE_CHECKING:
     from openapi_tools.common.json_values import Node

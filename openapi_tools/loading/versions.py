@@ -15,8 +15,7 @@ from urllib.parse import urljoin
 
 from openapi_tools.common.http_rules import WEB_URL
 from openapi_tools.common.json_values import Node, as_dict, as_list, as_string, is_true
-from openapi_tools.common.page_names import fold_name
-from openapi_tools.common.visible_text import mask_user, url_user
+from openapi_tools.common.visible_text import fold_name, mask_user, url_user
 from openapi_tools.errors import InvalidDocument
 from openapi_tools.loading.type_names import main_type
 from openapi_tools.model import Server, ServerVariable

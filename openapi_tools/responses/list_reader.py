@@ -11,8 +11,8 @@ from openapi_tools.common.page_names import (
     PAGE_CONTAINERS,
     SIZE_NAMES,
     TOTAL_NAME,
-    fold_name,
 )
+from openapi_tools.common.visible_text import fold_name
 from openapi_tools.responses.response_lists import find_list
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.common.http_rules import WEB_URL, InvalidUrlError, resolve_api_url
-from openapi_tools.common.page_names import find_properties, fold_name
+from openapi_tools.common.page_names import find_properties
+from openapi_tools.common.visible_text import fold_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

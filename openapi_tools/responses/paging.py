@@ -14,7 +14,7 @@ from openapi_tools.common.http_rules import InvalidUrlError, find_link, header_l
 from openapi_tools.common.json_schema import coerce_value
 from openapi_tools.common.json_values import contains_value, dump_json_bytes, parse_integer
 from openapi_tools.common.options import close_names
-from openapi_tools.common.page_names import fold_name
+from openapi_tools.common.visible_text import fold_name
 from openapi_tools.errors import SettingsError
 from openapi_tools.model import Operation, Paging
 from openapi_tools.responses.argument_paths import arguments_with, property_schema, value_at

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from openapi_tools.common.page_names import LIST_NAMES, fold_name
+from openapi_tools.common.page_names import LIST_NAMES
+from openapi_tools.common.visible_text import fold_name
 
 
 def find_list(value: Any, depth: int = 0) -> list[Any] | None:
