@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     Files = Mapping[str, str | ast.Module]
 
 _SURROGATE_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+# Generated packages import from `runtime`, older ones from the others.
 _MODEL_MODULES = frozenset({"openapi_tools", "openapi_tools.model", "openapi_tools.runtime"})
 _BASE = "OperationTool"
 _SCHEMES = "SECURITY_SCHEMES"

@@ -44,6 +44,8 @@ Shapes = dict[
 _PROJECT = ("tool", "openapi-tools")
 _MOST_BYTES = 1_000_000
 _MOST_KEYS = 8
+# `tomllib` gives no positions of keys, so lines are found by these patterns; they are for
+# messages only.
 _HEADER = re.compile(r"\s*+\[{1,2}+(?P<keys>[^\]]++)\]{1,2}+\s*+(?:#.*)?$")
 _ONE = r"(?:[\w-]+|\"[^\"]*\"|'[^']*')"
 _PAIR = re.compile(rf"\s*(?P<keys>{_ONE}(?:\s*\.\s*{_ONE})*)\s*=")
@@ -201,6 +203,7 @@ class ConfigFile:
             if table.name:
                 self.fail(("tools", key, "name"), "several tools cannot have the same name.")
             matches = [t for t in tools if fnmatchcase(t.name.removeprefix(prefix), key)]
+            # First without the prefix, as the file is written against the document's own names.
             matches = matches or [t for t in tools if fnmatchcase(t.name, key)]
         else:
             named = (t for t in tools if key in (t.name, t.name.removeprefix(prefix)))
@@ -267,6 +270,7 @@ def read_tables(path: Path) -> tuple[dict[str, Any], Lines]:
         if not isinstance(data, dict):
             raise SettingsError(f"{path}: the file has no table [{'.'.join(_PROJECT)}].")
         lines = {keys[2:]: number for keys, number in lines.items() if keys[:2] == _PROJECT}
+        # Of the same table, but for `openapi-tools generate`, which reads it itself.
         data.pop("generate", None)
     return data, lines
 

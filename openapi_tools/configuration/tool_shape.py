@@ -132,6 +132,7 @@ def _describe_argument(part: Any, name: str, shape: ToolShape) -> Any:
 
 def shape_operation(operation: Operation, shape: ToolShape) -> Operation:
     """Return an operation with the user's shape of its calls and answers."""
+    # A hidden argument with a value is still sent.
     gone = frozenset(shape.hide) - shape.fixed.keys() - shape.defaults.keys()
     defaults = {shape.new_name(name): value for name, value in shape.defaults.items()}
     paging = shape.paging or operation.paging
@@ -173,6 +174,7 @@ def _shape_body(body: RequestBody, shape: ToolShape, gone: Collection[str]) -> R
 
 
 def _shape_paging(paging: Paging, shape: ToolShape) -> Paging | None:
+    # A fixed page is always the same one, so there is no next page to ask for.
     if paging.argument.partition(".")[0] in shape.fixed:
         return None
     argument, size = (_rename_path(path, shape) for path in (paging.argument, paging.size))

@@ -63,8 +63,11 @@ _TYPE_KEYS = (
     ("in", "apiKey"),
 )
 
+# Only before a placeholder is a word a prefix: `Token <key>`, but not `Token authentication`.
 _PLACEHOLDER = r"(?:[<{\[$`'\"…]|\.{3}|x{3}|[Yy]our_|YOUR|[\w-]*\d|[\w-]+\.[\w-]+\.)"
 _QUOTE = "[`'\"\u201c\u201d\u2018\u2019]"
+# Words that APIs want before a key: GitHub and Django (Token), Discord (Bot), Okta (SSWS),
+# Opsgenie (GenieKey).
 _PREFIXES = r"(Token|Basic|Bot|JWT|Api-?Key|Key|OAuth|SSWS|GenieKey)"
 # `Bearer` anywhere, a word before a placeholder of a key, and phrases that name a prefix.
 _PREFIX = re.compile(

@@ -48,6 +48,8 @@ _OPENAPI = "'openapi' or 'swagger'"
 _MOST_WARNINGS = 100  # duplicate keys that are named
 _SIGHT = 4096  # bytes by which the kind of a file is seen
 _BRACKET = re.compile(rb"\s*[\[{]")
+# `{a: 1}` is YAML, as JSON wants quotes around keys; so a fault is described by the right
+# parser.
 _FLOW_MAPPING = re.compile(rb"\s*\{\s*[^\"}\s]")
 
 
@@ -262,6 +264,8 @@ def _parse(data: bytes, *, check: bool, strict: bool) -> Parsed:
             remark = f"{fault.reason} It was read as YAML."
             return _parse_yaml(data, remark, check=check, strict=strict)
         except InvalidDocument as error:
+            # The fault of JSON: whoever wrote braces meant JSON, and YAML's message would be
+            # about something else.
             raise (error if error.reason.startswith("not valid UTF-8") else fault) from None
     return Parsed(root, _limit_warnings(warnings))
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 SHOWN = 3  # producers of an argument
 _KEPT = 6
+# Without these bounds the graph of a large document would compare every tool with every key.
 _CANDIDATES = 40  # tools that are compared for a key
 _OBJECTS = 60  # objects of one response that are looked at
 _MEMBERS = 200
@@ -35,6 +36,8 @@ _SHARE = 0.12  # of the best score, for others to count
 _APART = 0.35
 _FEW = 5
 _ALIKE = 2  # properties that an object shares with one resource only, at least, to be one
+# A list is the likeliest source of an id; a POST creates the object that has it, which is
+# seldom what a model wants.
 _GAINS = {"GET": 12.0, "QUERY": 12.0, "POST": 8.0}  # of tools at the path of a collection
 # Last words of arguments that identify something wherever they are.
 _OWN_IDS = frozenset({"id", "uuid", "guid", "sid", "slug", "sha", "arn"})
@@ -118,6 +121,7 @@ class _Graph:
         self._owners: dict[str, set[str]] = defaultdict(set)
         for facts, tool in zip(self._tools, tools, strict=True):
             self._note_resource(facts, tool)
+        # A property that many resources have, such as `created_at`, tells none of them.
         self._owners = {key: few for key, few in self._owners.items() if len(few) <= _FEW}
         self._collections: dict[tuple[str, ...], list[int]] = defaultdict(list)
         index: dict[str, list[tuple[float, int]]] = defaultdict(list)
