@@ -16,7 +16,7 @@ from openapi_tools.code.limits import CodeLimits
 from openapi_tools.code.program import ProgramFunctions, ProgramRun
 from openapi_tools.common.options import context_value, type_name
 from openapi_tools.errors import SettingsError
-from openapi_tools.responses.truncation import shorten_value
+from openapi_tools.responses.json_content import shorten_value
 from openapi_tools.result import ToolResult
 from openapi_tools.search.meta_tools import MetaTool, closed_object
 from openapi_tools.search.stubs import describe_tool, write_stubs

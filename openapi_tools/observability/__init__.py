@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _logger = logging.getLogger("openapi_tools")
 
+TELEMETRY = "opentelemetry.trace"
+"""Its API: without an import of it, no provider of OpenTelemetry can have been set."""
 # OpenTelemetry makes the provider that one of these names at its first use, without any import
 # before.
 _PROVIDERS = ("OTEL_PYTHON_TRACER_PROVIDER", "OTEL_PYTHON_METER_PROVIDER")
@@ -168,17 +170,22 @@ current = _current.get  # returns the observation of the call in progress in thi
 
 
 class Observers:
-    """The observers of a toolset's calls; `redact` masks secrets in a string."""
+    """The observers of a toolset's calls; `redact` masks secrets in a string.
+
+    Attributes:
+        subscribers: Get the events.
+        is_configured: The environment names a provider of OpenTelemetry.
+    """
 
     def __init__(
         self, address: Callable[[Operation], str] | None = None, redact: Callable[[str], str] = str
     ) -> None:
         self._address = address
         self._redact = redact
-        self._subscribers: list[Callable[[Event], object]] = []
+        self.subscribers: list[Callable[[Event], object]] = []
         self._telemetry: Telemetry | None = None
         self._is_absent = False
-        self._is_configured = any(map(os.getenv, _PROVIDERS))
+        self.is_configured = any(map(os.getenv, _PROVIDERS))
 
     def subscribe(self, function: Callable[[Event], object]) -> Callable[[], None]:
         """Call a function with every event, until the returned function is called."""
@@ -201,27 +208,26 @@ class Observers:
 
         def unsubscribe() -> None:
             with suppress(ValueError):
-                self._subscribers.remove(notify)
+                self.subscribers.remove(notify)
 
-        self._subscribers.append(notify)
+        self.subscribers.append(notify)
         return unsubscribe
 
     def observe(self, tool: str, operation: Operation, *, call_id: str = "") -> Observation:
         """Start to observe a call; the observation is the task's current one until it ends."""
         telemetry, previous = self._find_telemetry(), _current.get()
-        if telemetry is None and not self._subscribers and not logger.isEnabledFor(logging.DEBUG):
+        if telemetry is None and not self.subscribers and not logger.isEnabledFor(logging.DEBUG):
             # The requests of a call inside an observed one are not those of the outer call.
             return UNOBSERVED if previous is UNOBSERVED else Observation().make_current(previous)
         url, call_id = self._url_template(operation), self._redact(call_id)
         started = Event("started", tool, operation.method, url, call_id)
         spans = None if telemetry is None else telemetry.begin_call(started)
-        observation = Observation(started, self._subscribers, spans).make_current(previous)
+        observation = Observation(started, self.subscribers, spans).make_current(previous)
         observation.publish(started)
         return observation
 
     def _find_telemetry(self) -> Telemetry | None:
-        # Without an import of its API, no provider of OpenTelemetry can have been set.
-        if self._is_absent or not (self._is_configured or "opentelemetry.trace" in sys.modules):
+        if self._is_absent or not (self.is_configured or TELEMETRY in sys.modules):
             return None
         try:
             # Imported here: it needs the extra `otel`.
@@ -248,7 +254,7 @@ class Observers:
 def trace_headers() -> dict[str, str]:
     """Return `traceparent` and `tracestate` for the current span (W3C Trace Context, 2021)."""
     headers: dict[str, str] = {}
-    if "opentelemetry.trace" in sys.modules:
+    if TELEMETRY in sys.modules:
         # Imported here: it needs the extra `otel`.
         from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 

@@ -19,9 +19,10 @@ from openapi_tools.responses.json_content import (
     VALUES,
     read_json,
     read_truncated_json,
+    shorten_value,
+    truncate_text,
 )
 from openapi_tools.responses.text_content import charset_of
-from openapi_tools.responses.truncation import shorten_value, truncate_text
 from openapi_tools.result import IMAGES
 
 if TYPE_CHECKING:

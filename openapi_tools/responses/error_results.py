@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools.common.json_values import join_pointer
 from openapi_tools.errors import CallError, ErrorType
 from openapi_tools.responses.content import ContentOptions, RawBody, read_content
-from openapi_tools.responses.truncation import encode_json, fit_value, shorten_value, truncate_text
+from openapi_tools.responses.json_content import (
+    encode_json,
+    fit_value,
+    shorten_value,
+    truncate_text,
+)
 from openapi_tools.result import ToolResult
 from openapi_tools.transport.failures import retry_after, timeout_error
 

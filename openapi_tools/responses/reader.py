@@ -30,14 +30,16 @@ from openapi_tools.responses.content import (
     read_content,
 )
 from openapi_tools.responses.error_results import error_result, unreadable_result
-from openapi_tools.responses.json_content import READ_IN_PART, VALUES, read_json
-from openapi_tools.responses.text_content import charset_of, clean_text, decode_text, to_utf8
-from openapi_tools.responses.truncation import (
+from openapi_tools.responses.json_content import (
+    READ_IN_PART,
+    VALUES,
     append_mark,
     encode_json,
     fit_value,
+    read_json,
     truncation_advice,
 )
+from openapi_tools.responses.text_content import charset_of, clean_text, decode_text, to_utf8
 from openapi_tools.result import ToolResult
 from openapi_tools.transport.redirects import is_result
 
@@ -56,6 +58,7 @@ if TYPE_CHECKING:
 _CONDITIONS = ("if-none-match", "if-modified-since")  # which a 304 answers (RFC 9110, 15.4.5)
 
 _MARKER = 20
+_JSON, _JSON_STARTS = "application/json", (b"{", b"[")
 _OCTETS = "application/octet-stream"
 _VALUE = 50  # bytes of a JSON value, on average: more are read where larger responses are allowed
 _GROWTH = 4  # upper bound for the growth of JSON text when it is rewritten
@@ -163,7 +166,7 @@ def _read_body(
         return BodyContent(words, [words])
     if response.file is None and (response.method == "HEAD" or not response.content):
         return BodyContent(None)
-    if response.file is None and media_type == "application/json":
+    if response.file is None and media_type == _JSON:
         try:
             return BodyContent(*read_json(response.content, values=values), is_data=True)
         except ValueError:
@@ -250,7 +253,9 @@ def _mask_secrets(response: APIResponse, redactor: Redactor) -> tuple[APIRespons
     notes: list[str] = []
     content, lines = response.content, response.headers.raw
     media_type = response.headers.get("content-type", "")
-    plain = to_utf8(content, charset_of(media_type, content))
+    # RFC 8259, section 8.1: JSON is UTF-8. With a byte order mark it may be another encoding.
+    is_plain = media_type == _JSON and content.startswith(_JSON_STARTS)
+    plain = content if is_plain else to_utf8(content, charset_of(media_type, content))
     # Most responses hold none, and one search proves it. No tag continues over `<>`.
     everything = b"\n<>\n".join((plain, *(value for _, value in lines)))
     if redactor.content(everything) is everything:

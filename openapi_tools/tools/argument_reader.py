@@ -13,6 +13,8 @@ from openapi_tools.validation.json_strings import parsing_notes
 from openapi_tools.validation.tool_input import accept_input
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from openapi_tools.model import Operation
     from openapi_tools.providers.restore import Restorer
     from openapi_tools.result import ToolResult
@@ -31,7 +33,7 @@ class CheckedArguments(NamedTuple):
 
 
 class ArgumentReader:
-    """Reads the inputs of one tool; `fits` is the check that most inputs pass at once."""
+    """Reads the inputs of one tool; `fits_small` is the check that most inputs pass at once."""
 
     def __init__(self, tool: Tool, settings: Settings) -> None:
         self._tool = tool
@@ -43,9 +45,9 @@ class ArgumentReader:
         return Checker(self._tool.input_schema)
 
     @cached_property
-    def fits(self) -> Any:
-        """The function that tells whether arguments fit the schema as they are."""
-        return self._checker.fits
+    def fits_small(self) -> Callable[[Any], bool]:
+        """The function that tells whether small arguments fit the schema as they are."""
+        return self._checker.fits_small
 
     def read(self, value: object, profile: str | None) -> CheckedArguments:
         """Return the arguments in an input of any size and type; InputError if they do not fit."""
@@ -55,7 +57,7 @@ class ArgumentReader:
         """Return arguments in the form that fits; InputError names what does not."""
         if profile:
             arguments = self._undo_profile(arguments, profile)
-        if self.fits(arguments):
+        if self._checker.fits(arguments):
             return CheckedArguments(arguments, [])
         arguments = self._use_tool_names(arguments)
         # For example null for an absent argument, as profiles ask of models, and JSON in strings.
@@ -65,7 +67,7 @@ class ArgumentReader:
                 restored, self._settings
             )  # values read from strings have limits too
         repaired = self._tool.repair_arguments(restored)
-        if self.fits(repaired):
+        if self._checker.fits(repaired):
             return CheckedArguments(repaired, notes)
         self._checker.check(restored if notes else arguments, example=True)
         return CheckedArguments(arguments, [])

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import cached_property, partial
 from http import HTTPStatus
@@ -14,7 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from openapi_tools.common.options import context_value
 from openapi_tools.errors import CallError, DeniedError, OpenAPIToolsError, strip_traceback
-from openapi_tools.observability import UNOBSERVED
+from openapi_tools.observability import TELEMETRY, UNOBSERVED, current
+from openapi_tools.observability.events import logger as events_logger
 from openapi_tools.redaction import redact_error
 from openapi_tools.requests.builder import describe_files
 from openapi_tools.responses.reader import read_response
@@ -51,6 +54,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("openapi_tools")
 
+_UNOBSERVED_CALL = nullcontext()
 _Value = TypeVar("_Value")
 
 _REPAIRED_AT_ONCE = 2_000  # characters of arguments that are repaired within some milliseconds
@@ -89,17 +93,17 @@ class Caller:
             return await self._resume(call)
         call.id = read_call_id(call.input)
         try:
-            # Calls that nothing observes share one observation, which costs nothing.
             observation = self._begin_observation(call)
         except Exception as error:  # noqa: BLE001 -- every failure is an error result
             return self._failed_result(error).for_call(call.id)
         is_guarded = self._has_own_steps or self._tool.guards is not None
-        with observation:
+        with observation or _UNOBSERVED_CALL:
             try:
                 result = await (self._run_guarded(call) if is_guarded else self.run(call))
             except Exception as error:  # noqa: BLE001 -- as above
                 result = self._failed_result(error)
-            observation.report_result(result)
+            if observation is not None:
+                observation.report_result(result)
         return result.for_call(call.id)
 
     async def execute_tool_call(self, value: object, context: Any) -> ToolResult:
@@ -229,14 +233,23 @@ class Caller:
         """Return an exception as an error result."""
         return call_failures.error_result(error, self._name)
 
-    def _begin_observation(self, call: Call) -> Observation:
+    def _begin_observation(self, call: Call) -> Observation | None:
+        observers = self._observers
+        if not (
+            observers.subscribers
+            or observers.is_configured
+            or TELEMETRY in sys.modules
+            or events_logger.isEnabledFor(logging.DEBUG)
+            or current() is not UNOBSERVED  # whose requests are not those of this call
+        ):
+            return None
         if self._operation is None:
             # The class of a user's own tool may have no operation.
             tool = self._tool
             self._operation = find_operation(tool) if self._has_own_steps else tool.operation
         if self._operation is None:
-            return UNOBSERVED
-        return self._observers.observe(self._name, self._operation, call_id=call.id)
+            return None
+        return observers.observe(self._name, self._operation, call_id=call.id)
 
     def _failed_result(self, error: Exception) -> ToolResult:
         return self.error_result(self._clean_error(error))
@@ -285,7 +298,7 @@ class Caller:
         if small is None:
             return await asyncio.to_thread(reader.read, call.input, profile)
         # Most calls end here: nothing is copied or repaired.
-        if not profile and reader.fits(small):
+        if not profile and reader.fits_small(small):
             return CheckedArguments(small, [])
         if (
             measure_value(small).characters > _REPAIRED_AT_ONCE

@@ -14,7 +14,7 @@ import httpx
 
 from openapi_tools.common.http_rules import essence, is_json, is_read_request, is_sequential
 from openapi_tools.errors import CallError
-from openapi_tools.observability import current, trace_headers
+from openapi_tools.observability import UNOBSERVED, current, trace_headers
 from openapi_tools.transport.auth_flow import learn_headers, send_with_auth
 from openapi_tools.transport.connection_pool import CERTIFICATE, PROXY, REUSED
 from openapi_tools.transport.content_codings import Decoder, too_large
@@ -222,7 +222,8 @@ class Exchange:
             options["auth"] = None
         if self._options.certificate is not None:
             request.extensions[CERTIFICATE] = self._options.certificate
-        current().begin_attempt(request)
+        if (observation := current()) is not UNOBSERVED:
+            observation.begin_attempt(request)
         if self._options.traced:
             request.headers.update(trace_headers())
         headers = [] if learn is None else request.headers.multi_items()
@@ -253,7 +254,8 @@ class Exchange:
         finally:
             if not response.is_closed:
                 await response.aclose()
-        current().end_attempt(response)
+        if (observation := current()) is not UNOBSERVED:
+            observation.end_attempt(response)
         # The stream knows the response. This cycle would be left to the garbage collector, and
         # thousands of calls would fill the processor's caches until it runs.
         response.stream = _EMPTY_STREAM

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 
 import httpx
 
-from openapi_tools.transport.connections import Connection, TlsError, connect
-from openapi_tools.transport.http1 import WireExchange
+from openapi_tools.transport.connections import Connection, TlsError, WireExchange, connect
 from openapi_tools.transport.network_policy import NetworkPolicy, literal
 from openapi_tools.transport.proxy_environment import join_authority
 

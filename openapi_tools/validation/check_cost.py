@@ -28,6 +28,7 @@ LARGEST_PATTERN = 1_000_000  # bytes of a compiled pattern; `^.{1,300}$` takes a
 UNUSABLE = (ValueError, TypeError, OverflowError, RecursionError)  # a schema is not compiled
 SMALL_VALUES = 2_000
 SMALL_TEXT = 20_000  # values and characters of an input that is checked in a few milliseconds
+DEEPEST_INPUT = 100  # nesting of an input
 
 # Compiling grows with the length, and nobody writes such a pattern by hand.
 _LONGEST_PATTERN = 10_000

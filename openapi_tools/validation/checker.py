@@ -20,7 +20,10 @@ from openapi_tools.common import json_schema, json_values
 from openapi_tools.errors import InputError
 from openapi_tools.redaction import excerpt
 from openapi_tools.validation.check_cost import (
+    DEEPEST_INPUT,
     LARGEST_PATTERN,
+    SMALL_TEXT,
+    SMALL_VALUES,
     UNUSABLE,
     PricedValidator,
     ValueSize,
@@ -34,7 +37,7 @@ from openapi_tools.validation.example_calls import explain_flaws
 from openapi_tools.validation.messages import Flaw, describe_flaw, read_flaws
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from types import UnionType
 
     from openapi_tools.validation.check_cost import Node, Schema
@@ -86,6 +89,14 @@ class Checker:
         """Return whether arguments from `accept_input` fit; True if a check would take too long."""
         judge = self._affordable_validator(measure_value(arguments))
         return judge is None or judge.validator.is_valid(arguments)
+
+    @cached_property
+    def fits_small(self) -> Callable[[Any], bool]:
+        """The function that does so for arguments of `accept_small_input`, mostly unmeasured."""
+        full = self._full_validator
+        # The largest of them, whose values all have names, and the deepest.
+        size = ValueSize(2 * SMALL_VALUES + 1, SMALL_TEXT, 0, [1] * (DEEPEST_INPUT + 1))
+        return full.validator.is_valid if full.can_check(size) else self.fits
 
     def check(self, arguments: dict[str, Any], *, example: bool = False) -> None:
         """Raise InputError for arguments that do not fit, with location, value and allowed values.

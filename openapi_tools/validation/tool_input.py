@@ -26,14 +26,13 @@ from openapi_tools.common.json_values import normalize_number, pointer_token
 from openapi_tools.errors import InputError
 from openapi_tools.redaction import excerpt
 from openapi_tools.result import id_text
-from openapi_tools.validation.check_cost import SMALL_TEXT, SMALL_VALUES, is_odd
+from openapi_tools.validation.check_cost import DEEPEST_INPUT, SMALL_TEXT, SMALL_VALUES, is_odd
 from openapi_tools.validation.messages import format_value, kind_of
 
 if TYPE_CHECKING:
     from openapi_tools.settings import Settings
 
 CALL_ID = "_tool_call_id"
-_DEEPEST = 100
 _MOST_VALUES = 250_000
 _LARGEST_INTEGER_BITS = 1024
 # Converters from subclasses to the plain types, without calling methods of the subclass.
@@ -154,8 +153,8 @@ class _InputCopier:
             except UnicodeEncodeError:
                 reason = "the string contains a lone surrogate; use whole Unicode characters."
                 raise InputError(reason) from None
-        elif depth >= _DEEPEST:
-            raise InputError(f"the input is nested deeper than {_DEEPEST} levels.")
+        elif depth >= DEEPEST_INPUT:
+            raise InputError(f"the input is nested deeper than {DEEPEST_INPUT} levels.")
         elif kind is dict:
             return self.copy_object(value, depth + 1)
         elif kind is list:

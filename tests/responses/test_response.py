@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openapi_tools import Settings, load_tools
-from openapi_tools.responses.truncation import encode_json, shorten_value
+from openapi_tools.responses.json_content import encode_json, shorten_value
 from openapi_tools.transport.failures import retry_after
 
 JSON = "application/json"

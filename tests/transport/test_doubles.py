@@ -93,7 +93,7 @@ with respx.mock() as router:
     from openapi_tools import load_tools
 
     toolset = load_tools(DOCUMENT, base_url="http://127.0.0.1:1")
-    assert "openapi_tools.transport.doubles" not in sys.modules
+    assert "openapi_tools.transport.connection_pool" not in sys.modules
     print(asyncio.run(toolset.call("call", {})))
 print(asyncio.run(toolset.call("call", {})))
 """

@@ -11,7 +11,7 @@ from servers.faults import Faults, answer, serve
 
 from openapi_tools import Settings, load_tools
 from openapi_tools.transport.connection_pool import make_client
-from openapi_tools.transport.http1 import WireExchange
+from openapi_tools.transport.connections import WireExchange
 
 OK = b"HTTP/1.1 200 OK\r\n"
 LENGTH = b"Content-Length: 2\r\n\r\n"
