@@ -198,9 +198,9 @@ def format_count(count: int, noun: str) -> str:
 
 
 def list_names(names: Iterable[str]) -> str:
-    """Return a clause about names: `"there is body"`, `"there are limit, page"`."""
+    """Return a clause of the names to choose from: `"expected body"`, `"expected one of a, b"`."""
     listed = list(names)
-    return f"there {'is' if len(listed) == 1 else 'are'} {', '.join(listed) or 'none'}"
+    return f"expected {'one of ' * (len(listed) > 1)}{', '.join(listed) or 'none'}"
 
 
 @contextmanager

@@ -163,12 +163,10 @@ def generate_package(  # noqa: PLR0913 -- one for each option
 def _manifest_layout(target: str, layout: str) -> str:
     for name, value, choices in (("target", target, TARGETS), ("layout", layout, LAYOUTS)):
         if value not in choices:
-            raise SettingsError(
-                f"{name}: {value!r} does not exist; there are {', '.join(choices)}."
-            )
+            raise SettingsError(f"{name} must be one of {', '.join(choices)}, not {value!r}.")
     if target == EXATHENA and layout != LAYOUTS[0]:
         raise SettingsError(
-            f"layout: {layout!r} is for Python; the target {target!r} has one only."
+            f"layout {layout!r} is for the target python; {target!r} has only one layout."
         )
     return EXATHENA if target == EXATHENA else layout
 
@@ -188,11 +186,13 @@ def _refuse_empty_package(skipped: Sequence[Skipped], standing: Sequence[str]) -
     if skipped:
         reasons = [f"{s.method} {s.path} at {s.pointer}: {s.reason}" for s in skipped[:_NAMED]]
         rest = f" … {len(skipped) - _NAMED} more." if len(skipped) > _NAMED else ""
-        reason = f"none of its {len(skipped)} operations can be a tool. {' '.join(reasons)}{rest}"
+        reason = (
+            f"none of its {len(skipped)} operations can become a tool. {' '.join(reasons)}{rest}"
+        )
         raise DocumentError(reason)
     if standing:
         reason = f"it has no operations; the package of {len(standing)} tools is unchanged. "
-        raise DocumentError(f"{reason}Remove that if it is not wanted any more.")
+        raise DocumentError(f"{reason}Delete it if it is no longer needed.")
 
 
 @paused_gc()
@@ -296,7 +296,7 @@ def _find_tool_changes(
 def _option_warnings(
     settings: Settings | None, file: ConfigFile | None, form: str
 ) -> Iterator[str]:
-    advice = "configure it where the tools run" if form == EXATHENA else "give it to its load()"
+    advice = "configure it where the tools run" if form == EXATHENA else "pass it to its load()"
     names = make_settings({} if settings is None else settings).model_fields_set
     for name in sorted(names - _HELD - _READING_AND_CALLING):
         yield f"settings: {name} has no effect on a package; {advice}."
@@ -318,9 +318,11 @@ def _check_output(output: Path, api: str, form: str, *, force: bool) -> None:
             continue
         if other == form and manifest.api != api and not force:
             reason = f"the package of the API {manifest.api!r:.60} is here, not of {api!r}; "
-            hint = "name it so, choose another folder, or overwrite it by force."
+            hint = (
+                "use that name, choose another folder, or overwrite it with --force (force=True)."
+            )
             raise OutputError(reason + hint, path=str(output))
         if other != form and (manifest.api, manifest.layout) == (api, other):
             reason = f"the API {api!r} is here in the layout {other!r}; "
-            hint = "remove that, or choose another folder."
+            hint = "remove it, or choose another folder."
             raise OutputError(reason + hint, path=str(output))

@@ -176,7 +176,7 @@ def _parse_configured_host(text: str) -> tuple[str, str]:
     except RequestRefusedError:
         host = port = ""
     if not host:
-        hint = "give a name or an address, optionally with a port, such as tools.example.com"
+        hint = "expected a host name or address, optionally with a port, such as tools.example.com"
         raise SettingsError(f"{excerpt(text, 100)!r} is not a host; {hint}.")
     return host, port
 

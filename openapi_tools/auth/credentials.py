@@ -344,6 +344,6 @@ def check_credentials(credentials: Any) -> Mapping[str, Any]:
         return credentials
     form = '{"bearerAuth": "…"}'
     raise CredentialsError(
-        f"credentials: give a mapping by scheme name, {form}, not {type_name(credentials)}; "
+        f"credentials must be a mapping by scheme name, {form}, not {type_name(credentials)}; "
         "toolset.security_schemes has the names."
     )

@@ -189,7 +189,7 @@ class OAuth2:
         return hash((self.client_id, self.token_url, self.token_file))
 
     def __reduce__(self) -> NoReturn:
-        reason = "OAuth2 contains secrets and cannot be pickled; create it where it is needed."
+        reason = "OAuth2 contains secrets and cannot be pickled; create it in each process."
         raise NotPicklableError(reason)
 
 

@@ -38,11 +38,11 @@ class OriginPolicy:
         origin = origin_of(self.server)
         reason = f"credentials are for {' or '.join(sorted(self.origins))}"
         if not self.origins and self.is_named:
-            reason = "setting credential_origins is empty, so credentials go nowhere"
+            reason = "setting credential_origins is empty, so no credentials are sent"
         elif not self.origins:
-            reason = "document lists no server that credentials are for"
+            reason = "document lists no server to send credentials to"
             if self.source:
-                reason = f"document came from {self.source}, and credentials stay there"
+                reason = f"document came from {self.source}, and credentials are sent only there"
         origins = tuple(sorted({*self.origins, origin}))
         return (
             f"{subject} is served at {origin}, but the {reason}. "

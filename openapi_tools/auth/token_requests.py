@@ -126,7 +126,7 @@ class TokenEndpoint:
         text = " ".join(excerpt(text, 10_000).split())
         text = "".join(filter(str.isprintable, text)).rstrip(".")
         why = (code or f"status {reply.status}") + (text and f" ({excerpt(text, 200)})")
-        reason = f"the authorization server {origin_of(url)} refuses: {why}."
+        reason = f"the authorization server {origin_of(url)} refused the request: {why}."
         raise RefusedError(reason, code, reply.wait)
 
 
@@ -157,7 +157,7 @@ def _read_token(
     if not _is_bearer(members.get("token_type")):
         return "has a token_type other than bearer, which is not supported"
     if refresh is not None and refresh != "" and not is_sendable(refresh):
-        return f"has a refresh_token that is no string of at most {_LONGEST_TOKEN} characters"
+        return f"has a refresh_token that is not a string of at most {_LONGEST_TOKEN} characters"
     now, life = time.time(), members.get("expires_in")
     # Azure AD's first version, and others, send `"3600"`.
     if isinstance(life, str) and _NUMBER.fullmatch(life.strip()):

@@ -169,7 +169,7 @@ class TokenSource:
         return f"Tokens({self._name!r})"
 
     def __reduce__(self) -> NoReturn:
-        raise NotPicklableError("tokens are not pickled; make them where they are needed.")
+        raise NotPicklableError("tokens cannot be pickled; create them in each process.")
 
     def secrets(self) -> tuple[str, ...]:
         """Return the secrets that the user gave, for a redactor."""

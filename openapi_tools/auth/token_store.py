@@ -81,7 +81,7 @@ class TokenStore:
         except (ValueError, TypeError, LookupError, RecursionError, OverflowError):
             self._refuse("is not a token file; delete it, and log in again.")
         if data.get("version") != _VERSION:
-            self._refuse("has another version; delete it, and log in again.")
+            self._refuse("was written by another version; delete it, and log in again.")
         return entries
 
     def save(self, stored: StoredToken) -> None:

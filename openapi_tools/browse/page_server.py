@@ -101,7 +101,7 @@ class PageServer:
     def _check_origin(self, headers: Mapping[str, str]) -> None:
         origin = f"http://{headers['host']}"
         if headers.get("origin", origin) != origin:
-            raise RequestRefusedError(403, "other pages cannot reach this server.")
+            raise RequestRefusedError(403, "requests from other pages are refused.")
 
     def _check_request(self, scope: Scope, headers: Mapping[str, str]) -> None:
         if not compare_digest(headers.get(KEY_HEADER, "").encode(), self.key.encode()):
@@ -159,13 +159,13 @@ class PageServer:
 async def _read_body(headers: Mapping[str, str], receive: Receive) -> dict[str, Any]:
     # A form of another page can send neither this media type nor the key.
     if "origin" not in headers or headers.get("content-type") != "application/json":
-        raise RequestRefusedError(403, "only the page of this server may send this.")
+        raise RequestRefusedError(403, "only this server's own page may send this.")
     content = b""
     while True:
         message = await receive()
         content += message.get("body", b"")
         if len(content) > _LARGEST:
-            raise RequestRefusedError(413, f"a request has at most {_LARGEST:,} bytes.")
+            raise RequestRefusedError(413, f"the request is larger than {_LARGEST:,} bytes.")
         if not message.get("more_body"):
             break
     try:

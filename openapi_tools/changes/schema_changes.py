@@ -35,7 +35,7 @@ NO_LONGER, ALSO = "no longer allowed:", "also allowed now:"  # values of an enum
 MISSING = object()  # the value of an absent keyword
 MOST_DIFFERENCES = 100  # further ones of a pair of schemas are left out
 
-_CHANGED = "changed in a way that may refuse what was valid"
+_CHANGED = "changed; input that was valid may now be refused"
 _MOST_PAIRS = 50_000
 _MOST_LEVELS = 50
 _MOST_REFERENCES = 100
@@ -215,7 +215,7 @@ class _SchemaComparison:
             elif len(olds) == len(after):
                 yield from self.compare(branch, after[index], strict=inner)
             else:
-                yield Difference("", "an alternative is gone or allows less", breaking=True)
+                yield Difference("", "an alternative was removed or is stricter", breaking=True)
         if before and len(after) > len(before):
             what = f"anyOf has {format_count(len(after) - len(before), 'more alternative')}"
             yield Difference("", what, breaking=False)

@@ -229,7 +229,7 @@ def _make_change(
     labels = {"description": "description: ", "operation": "operation: "}
     lines = tuple(labels.get(part.kind, "") + line for part in parts for line in part.details)
     kind = next((p.kind for p in parts if p.kind in ("added", "removed")), "changed")
-    effect = "it may break callers" if breaking else "it breaks no caller"
+    effect = "it may break callers" if breaking else "existing callers keep working"
     verdict = (
         "is new" if kind == "added" else f"{'is gone' if kind == 'removed' else kind}; {effect}"
     )
@@ -308,7 +308,7 @@ def _skip_tool(tool: Any, change: LockChange, lock: ToolLock) -> Skipped:
     # The name of a new tool is a word of the document, too.
     subject = f"{change.accepted} is" if change.accepted else "a new tool is"
     differs = f", as it differs from {lock.path.name}: {change.counts}" if change.counts else ""
-    effect = "it may break callers" if change.breaking else "it breaks no caller"
+    effect = "it may break callers" if change.breaking else "existing callers keep working"
     reason = f"{subject} quarantined{differs}; {effect}. {_advice(lock, change.accepted)}"
     name = change.accepted or tool.name
     return Skipped(pointer, reason, tool.method, tool.path, name, tool.operation_id, reason)
@@ -316,12 +316,10 @@ def _skip_tool(tool: Any, change: LockChange, lock: ToolLock) -> Skipped:
 
 def _advice(lock: ToolLock, name: str = "") -> str:
     if lock.is_package:
-        return "A person has to look at it, then generate the package again."
+        return "A person must review it, then generate the package again."
     option = "" if lock.path.name == LOCK_NAME else f" --lock {lock.path.name}"
     named = f" {name}" if name else ""
-    return (
-        f"A person has to look at it, then run `openapi-tools lock SPEC{named}{option} --accept`."
-    )
+    return f"A person must review it, then run `openapi-tools lock SPEC{named}{option} --accept`."
 
 
 def describe_lock_change(change: LockChange) -> str:

@@ -65,7 +65,7 @@ def read_arguments(
             raise click.UsageError(f"unknown argument {name!r:.100}{hint}")
         value = _read_value(name, text)
         if name in arguments or (is_json and name in values):
-            raise click.UsageError(f"{name} is given twice.")
+            raise click.UsageError(f"{name} is passed twice.")
         if is_json:
             arguments[name] = _parse_json(name, _decode_value(name, value, {}), "JSON")
         else:
@@ -139,7 +139,7 @@ def _convert_values(name: str, values: list[str | _File], schema: Any, root: dic
     if len(values) > 1:
         if types is None or "array" in types:
             return [_convert_loosely(_decode_value(name, each, {}), {}, root) for each in values]
-        raise click.UsageError(f"{name} is given {len(values)} times, but is not an array.")
+        raise click.UsageError(f"{name} is passed {len(values)} times, but is not an array.")
     if isinstance(first, _File) and _accepts_file(schema, root):
         filename = {"filename": first.name} if first.name else {}
         return {"base64": base64.b64encode(first.content).decode(), **filename}

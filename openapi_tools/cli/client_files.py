@@ -99,7 +99,7 @@ def read_client_file(path: Path) -> ClientFile:
         target = path.resolve()
         status = target.stat()
         if not S_ISREG(status.st_mode):
-            raise SourceError(_unreadable("is a directory or no regular file"), source=str(path))
+            raise SourceError(_unreadable("not a regular file"), source=str(path))
         if status.st_size > _LARGEST:
             raise SourceError(_unreadable("too large"), source=str(path))
         data = target.read_bytes()
@@ -108,7 +108,7 @@ def read_client_file(path: Path) -> ClientFile:
         return ClientFile(path, target)
     except (OSError, RuntimeError, ValueError) as error:
         cause = getattr(error, "strerror", None)
-        kind = "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else "no usable path"
+        kind = "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else "not a valid path"
         raise SourceError(_unreadable(cause or kind), source=str(path)) from None
     return ClientFile(path, target, data)
 

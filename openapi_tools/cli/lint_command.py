@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from openapi_tools.toolsets.toolset import Toolset
 
 _ATTRIBUTES = ("severity", "pointer", "message", "rule")
-_REPEATED = "is not declared; it is taken as text."  # a warning that a rule repeats
+_REPEATED = "is not declared; it is read as a string."  # a warning that a rule repeats
 
 
 def lint_document(

@@ -208,10 +208,10 @@ def connection_hint(reason: str, *, uses_proxy: bool, alternative: str = "") -> 
     if not (match := _NO_CONNECTION.search(reason)):
         return ""
     is_secure = "TLS" in reason or "certificate" in reason
-    check = f"Check the address{alternative}." if alternative and not is_secure else ""
+    check = f"Check the URL{alternative}." if alternative and not is_secure else ""
     names = (name for name in _PROXIES if os.environ.get(name) or os.environ.get(name.lower()))
     name = "" if _LOOPBACK.match(match[1]) else next(names, "")
-    use = "was used; is it right?" if uses_proxy else "is set but not used; --trust-env uses it."
+    use = "was used; check it." if uses_proxy else "is set but not used; --trust-env uses it."
     return f"{check} {name and f'{name} {use}'}".strip()
 
 

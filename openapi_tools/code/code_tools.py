@@ -38,14 +38,14 @@ _LONGEST = 50_000
 _PARSED = 1_000_000  # characters of a value that is parsed; a longer one stays a string
 _NOTES = 10
 _SEARCH = (
-    "Find functions of the API for a task. Give its nouns and verbs; several lines are several "
-    "queries. Answers with signatures for run_code; `# id: from x`: call x first, it yields id. "
-    "Give names of functions for all their arguments."
+    "Find functions of the API for a task. Use its nouns and verbs; several lines are several "
+    "queries. Returns signatures for run_code; `# id: from x`: call x first, it yields id. "
+    "Pass names of functions to get all their arguments."
 )
 _RUN = """\
 Run Python that calls the API's functions, in a sandbox. The value of the last expression, or of
 `return`, comes back, with what is printed: filter and sum up in the program.
-`await list_issues(owner="o")`: arguments by name; responses are plain JSON data, whole.
+`await list_issues(owner="o")`: arguments by name; responses are plain JSON data, complete.
 `for x in await pages(list_issues, owner="o", max_items=500)`: the items of all pages.
 `await call("odd-name", {"a": 1})`: any function by name. `asyncio.gather` works.
 A failed call raises ApiError; str(error) has status and reason. Variables stay for the next run.
@@ -55,7 +55,7 @@ No files, network, classes with bases, `del`, `yield` or `async with`."""
 def make_code_tools(toolset: Any, limits: CodeLimits | None = None) -> list[MetaTool]:
     """Return the two tools over a toolset; SettingsError for limits of another type."""
     if not isinstance(limits, CodeLimits | None):
-        raise SettingsError(f"limits: give CodeLimits(seconds=…, …), not {type_name(limits)}.")
+        raise SettingsError(f"limits must be CodeLimits(seconds=…, …), not {type_name(limits)}.")
     mode = _CodeMode(toolset, limits or CodeLimits())
     run = _input_schema("code", _LONGEST)
     return [
@@ -113,7 +113,7 @@ class _CodeMode:
             run = self._take_paused(resume)
             run.resume(context)
         elif resume is not None:
-            reason = "The program that waited for this answer has ended; none of it was repeated."
+            reason = "The program that asked has ended; nothing was repeated."
             return ToolResult.failed("denied", reason)
         elif busy := self._capacity_error(user):
             return ToolResult.failed("rate_limited", busy, facts={"retryable": True})
@@ -141,13 +141,13 @@ class _CodeMode:
         owned = sum(self._runs[run] == user for run in running if not run.is_asking)
         taken = len(running) - len(asking)
         if sum(self._runs[run] == user for run in asking) >= _ASKING:
-            return f"{_ASKING} of your programs wait for an approval; answer those first."
+            return f"{_ASKING} of your programs are waiting for approval; answer those first."
         if taken >= _AT_ONCE:
-            return f"{_AT_ONCE} programs run already; try again."
+            return f"{_AT_ONCE} programs are already running; try again."
         # A running program may have written, so it is never ended to make way for another. Instead,
         # a user is refused before all slots are taken. Anonymous callers have no share.
         if user is not None and not has_free_slot(owned, taken, _AT_ONCE):
-            return f"{owned} of your programs run already; wait for one to end, then try again."
+            return f"{owned} of your programs are already running; wait for one to finish."
         return ""
 
     async def close(self) -> None:
@@ -179,7 +179,7 @@ class _CodeMode:
         try:
             short = len(value) <= _PARSED
             value = from_json(value, allow_inf_nan=False) if short else value[: limit + 1]
-        except ValueError as error:  # nested too deep, or the program has replaced `__text`
+        except ValueError as error:  # nested too deeply, or the program has replaced `__text`
             outcome.state, reason = None, f"The result is not readable JSON: {error}."
             return ToolResult.failed("invalid_input", reason, metadata=facts)
         if printed:
@@ -189,7 +189,9 @@ class _CodeMode:
         cut = shorten_value(value, limit)
         if cut is not value:
             run.notes.insert(
-                0, f"cut at {limit} characters: return less, as some properties of items"
+                0,
+                f"cut at {limit} characters; return less, for instance only some properties of "
+                "each item",
             )
         notes = islice(dict.fromkeys(run.notes), _NOTES)
         return ToolResult.ok(cut, facts, header_note="; ".join(notes))

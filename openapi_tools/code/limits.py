@@ -37,5 +37,5 @@ class CodeLimits:
             value = getattr(self, each.name)
             fits = isinstance(value, int | float) and not isinstance(value, bool)
             if not fits or not 0 < value <= _MOST or (each.type == "int" and value != int(value)):
-                requirement = f"must be above 0 and at most {_MOST:,}"
+                requirement = f"must be greater than 0 and at most {_MOST:,}"
                 raise SettingsError(f"limits: {each.name} {requirement}, not {value!r:.60}.")

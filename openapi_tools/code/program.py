@@ -298,7 +298,7 @@ class ProgramRun:
         async for item in pages:
             text += b",%b" % dump_json_bytes(item)
             if len(text) > self._limits.memory_bytes // 2:
-                raise _CallFailedError(f"pages of {name}: the items are too large; give max_items")
+                raise _CallFailedError(f"pages of {name}: the items are too large; pass max_items")
             if pages.items % _AT_A_TIME == 0:
                 await asyncio.sleep(0)
         if pages.error is not None:

@@ -56,8 +56,8 @@ _ADVICE = {
     "gather() does not yet support": "catch ApiError in a function around each call",
     "module 'asyncio' has no attribute": "use asyncio.gather",
     "'list' object is not an iterator": "write next(iter(...), None)",
-    "No module named": "there are base64, collections, csv, dataclasses, datetime, decimal, "
-    "functools, hashlib, itertools, json, math, random, re, time and typing",
+    "No module named": "available modules: base64, collections, csv, dataclasses, datetime, "
+    "decimal, functools, hashlib, itertools, json, math, random, re, time and typing",
 }
 _RULES = frozenset(
     {"invalid-argument-type", "missing-argument", "unknown-argument"}
@@ -105,7 +105,7 @@ def __fault(value, place):
             verb = "await" if kind == "coroutine" else "convert"
             return f"{place} is of type {kind}, which is not JSON; {verb} it"
         elif id(value) in above:
-            return place + " holds itself"
+            return place + " contains itself"
         elif len(above) == 100:
             return place[:80] + "... is nested deeper than 100"
         else:

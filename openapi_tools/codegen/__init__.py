@@ -56,7 +56,7 @@ class TooDeep(OpenAPIToolsError):  # noqa: N818 -- reads as a fact, like the oth
 
     def __init__(self) -> None:
         super().__init__(
-            f"a value is nested too deep, or has a number too long, for {WIDTH} columns."
+            f"a value is nested too deeply, or has a number too long, for {WIDTH} columns."
         )
 
 
@@ -219,7 +219,7 @@ def _write_scalar(value: Any) -> str | None:
 
 def _write_key(key: Any) -> str:
     if key.__class__ is not str:
-        raise TypeError(f"the key {key!r} is not text.")
+        raise TypeError(f"the key {key!r} is not a string.")
     return _quote(_escape_text(key)) + _COLON
 
 

@@ -55,7 +55,7 @@ def _escape_character(match: re.Match[str]) -> str:
     if character in '"\\#':
         return f"\\{character}"
     if "\ud800" <= character <= "\udfff":
-        raise UnwritableInElixir("a text holds half of a surrogate pair, which Elixir cannot hold.")
+        raise UnwritableInElixir("a string contains a lone surrogate, which Elixir strings cannot.")
     return _SHORT.get(character) or f"\\u{{{ord(character):X}}}"
 
 

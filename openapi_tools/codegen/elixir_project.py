@@ -139,16 +139,16 @@ def operation_data(
     """Return a tool's operation as data for the helper, or raise `Unwritable`."""
     if operation.method not in _METHODS:
         raise UnwritableInElixir(
-            f"the method {operation.method!r:.40} is none that Elixir's client knows."
+            f"the method {operation.method!r:.40} is not supported by Elixir's client."
         )
     if operation.fixed or operation.defaults or operation.answer:
         raise UnwritableInElixir(
-            "it has fixed or default values, or shaped answers; use a Python package."
+            "it has fixed or default values, or shaped responses; use a Python package."
         )
     try:
         path, query = map(list, split_template(operation.path))
     except UnicodeEncodeError:
-        raise UnwritableInElixir("the path holds half of a surrogate pair.") from None
+        raise UnwritableInElixir("the path contains a lone surrogate.") from None
     if any("|" in piece for piece in query):
         raise UnwritableInElixir("the path has a '|' in its query, which Elixir's client refuses.")
     data = AtomMap(name=name, method=Code(f":{operation.method.lower()}"), path=path)
@@ -184,8 +184,8 @@ def _parameter_fields(parameter: Parameter) -> Iterator[tuple[str, Any]]:
         (bool(parameter.inner), "has lists in lists, each with a delimiter of its own."),
         (bool(parameter.media_type) and not content, "has content of its own."),
         (printed, "has '|' between its values, which Elixir's client refuses."),
-        (location == "header" and not is_token(name), "has a name that no header has."),
-        (location == "cookie" and not is_cookie_name(name), "has a name that no cookie has."),
+        (location == "header" and not is_token(name), "its name is not valid for a header."),
+        (location == "cookie" and not is_cookie_name(name), "its name is not valid for a cookie."),
         (style not in _STYLES, f"has the style {style!r:.40}."),
     )
     for stands, reason in obstacles:

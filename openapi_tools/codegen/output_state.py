@@ -188,7 +188,7 @@ def read_inside(root: Path, path: str) -> bytes | None:
             return None
         kind, is_kind = ("file", S_ISREG(mode)) if place == path else ("folder", S_ISDIR(mode))
         if not is_kind:
-            reason = f"a generated {kind} belongs here, and this is not one; move it away."
+            reason = f"this is not a generated {kind}; move it away."
             raise OutputError(reason, path=str(root / place))
     return (root / path).read_bytes()
 

@@ -80,7 +80,10 @@ def collect_package_data(
     root = toolset.document if isinstance(toolset.document, dict) else {}
     for key in ("components", "definitions"):
         if _SURROGATE_PAIR.search(json.dumps(root.get(key), ensure_ascii=False)):
-            reason = "a text holds two halves of a character apart, which JSON text cannot say."
+            reason = (
+                "a string contains the two surrogates of one character separately, "
+                "which JSON cannot express."
+            )
             raise InvalidDocument(reason, pointer=f"/{key}")
     title, version = document_info(root)
     servers = _base_url_server(settings) or servers
@@ -240,7 +243,7 @@ def _read_tool(module: _GeneratedModule, node: ast.ClassDef) -> ToolRecord | Unr
         error.tool = name
         return error
     except RecursionError:
-        reason = f"the class {node.name} is nested too deep to be read."
+        reason = f"the class {node.name} is nested too deeply to be read."
         return UnreadableTool(reason, path=module.path, line=node.lineno, tool=name)
 
 

@@ -132,7 +132,8 @@ def _check_read_back(files: Mapping[str, str], data: PackageData) -> None:
     }
     if read_records(trees) != {record.name: record for record in data.records}:
         raise OpenAPIToolsError(
-            "the generated files do not hold the tools of the document; please report this."
+            "the generated files do not contain the document's tools; this is a bug, "
+            "please report it."
         )
 
 

@@ -26,7 +26,10 @@ def secret_warnings(records: Iterable[ToolRecord]) -> Iterator[str]:
     records = tuple(records)
     servers = (server.url for record in records for server in record.operation.servers)
     for url in dict.fromkeys(url for url in servers if _HIDDEN in url):
-        yield f"the server {url!r:.100} has a user and a password, which are not written."
+        yield (
+            f"the server {url!r:.100} has a user and a password, "
+            "which were not written to the package."
+        )
     for record in records:
         for name in dict.fromkeys(_secret_properties(record.input_schema)):
             yield f"{record.name}: the default or example of {name!r} looks like a secret."

@@ -82,7 +82,7 @@ def _translate_system_errors(output: Path) -> Iterator[None]:
     except OSError as error:
         names = (error.filename2, error.filename)
         name = next((str(name) for name in names if name and STAGING not in str(name)), output)
-        advice = _ADVICE.get(error.errno or 0, "put that right")
+        advice = _ADVICE.get(error.errno or 0, "fix that")
         reason = f"{error.strerror or error}; {advice} and run again. Nothing was changed."
         raise OutputError(reason, path=str(name)) from error
 
@@ -104,7 +104,9 @@ def _read_target(output: Path, files: Mapping[str, str], manifest: str) -> Outpu
         root = output.parent.resolve() / output.name if is_named else output.resolve()
         mode = output_state.file_mode(root)
     except (ValueError, RuntimeError) as error:
-        raise OutputError(f"no usable path: {error}; choose another.", path=repr(output)) from error
+        raise OutputError(
+            f"the path is not valid: {error}; choose another.", path=repr(output)
+        ) from error
     if mode is not None and S_ISLNK(mode):
         reason = "is a symbolic link, which is not followed; name the folder that it points to."
         raise OutputError(reason, path=str(output))
@@ -117,7 +119,7 @@ def _check_permitted(target: OutputTarget, changes: FileChanges, *, force: bool)
     edited = [path for path in changes.edited if path in changes.written]
     if edited and not force:
         names = output_state.list_paths(edited)
-        reason = f"{names}: edited by hand; run again with --force to overwrite that."
+        reason = f"{names}: edited by hand; run again with --force to overwrite them."
         raise OutputError(reason, path=str(target.root))
     # Replacing a file needs no permission to write it, and root needs none at all: the mode tells
     # what was locked on purpose.
@@ -131,7 +133,7 @@ def _check_permitted(target: OutputTarget, changes: FileChanges, *, force: bool)
 
 def _check_unchanged(target: OutputTarget, changes: FileChanges) -> None:
     if output_state.plan_changes(target) != changes:
-        reason = "files there changed at this moment; run again. Nothing was changed."
+        reason = "files there are being changed; run again. Nothing was changed."
         raise OutputError(reason, path=str(target.root))
 
 
@@ -219,7 +221,7 @@ def make_folders(base: Path, path: str) -> Path:
     """Make the folders of a file below a resolved one, and return where the file goes."""
     target = base / path
     if not target.parent.resolve().is_relative_to(base):
-        raise OutputError(f"{path!r} leads out of the folder.", path=str(base))
+        raise OutputError(f"{path!r} is outside the folder.", path=str(base))
     for folder in parent_folders(path):
         with suppress(FileExistsError):
             (base / folder).mkdir(0o755)
@@ -287,7 +289,9 @@ def lock_folder(folder: Path) -> Iterator[bool]:
                 is_locked = True
             except BlockingIOError:
                 if time.monotonic() >= deadline:
-                    reason = "another run of openapi-tools is at work here; wait for its end."
+                    reason = (
+                        "another openapi-tools process is writing here; wait until it has finished."
+                    )
                     raise OutputError(reason, path=str(folder)) from None
                 time.sleep(0.02)
             except OSError:

@@ -54,7 +54,7 @@ def check_keys(mapping: Any, allowed: tuple[str, ...] | None, name: str) -> dict
         raise SettingsError(f"{name}: must be a mapping by name, not {type_name(mapping)}.")
     for key in mapping:
         if allowed is not None and key not in allowed:
-            raise SettingsError(f"{name}: there is no {key!r:.60}; {list_names(allowed)}.")
+            raise SettingsError(f"{name}: unknown key {key!r:.60}; {list_names(allowed)}.")
     return dict(mapping)
 
 
@@ -64,7 +64,7 @@ def list_functions(functions: Any, name: str) -> list[Any]:
     listed = list(functions) if is_list else [functions]
     for function in listed:
         if not callable(function):
-            raise SettingsError(f"{name}: give a list of functions, not {type_name(function)}.")
+            raise SettingsError(f"{name}: expected a list of functions, not {type_name(function)}.")
     return listed
 
 
@@ -258,7 +258,7 @@ class Select:
         if callable(selection) and not isinstance(selection, type):
             return cls(where=selection)
         form = 'Select(tags=["…"]), a dict of its conditions, or a function of the tool'
-        raise SettingsError(f"select: give {form}, not {type_name(selection)}.")
+        raise SettingsError(f"select: expected {form}, not {type_name(selection)}.")
 
     def takes(self, tool: Any) -> bool:
         """Tell whether a tool is selected."""

@@ -119,8 +119,8 @@ class ConfigFile:
             if (missing := _find_unset_variables(value))
         ]
         literal = [
-            f"{self.name}: tools.{key}.defaults.{name}: {variables[0]} is not read, as a model "
-            "sees defaults; give the value in `fixed`."
+            f"{self.name}: tools.{key}.defaults.{name}: {variables[0]} is not read, because "
+            "models see defaults; set the value in `fixed`."
             for key, table in self.data.tools.items()
             for name, value in table.defaults.items()
             if (variables := find_variables(value))
@@ -320,7 +320,7 @@ def _describe_fault(fault: Any, place: tuple[str, ...], kind: type[BaseModel]) -
         tables = config_tables.TABLES
         table = next((tables[key] for key in reversed(place[:-1]) if key in tables), kind)
         close, names = close_names(place[-1], table.model_fields), ", ".join(table.model_fields)
-        return f"unknown key{f'; there are {names}.' if close == '.' else close}"
+        return f"unknown key{f'; expected one of {names}.' if close == '.' else close}"
     if fault["type"] in _KINDS:
         return f"this must be {_KINDS[fault['type']]}."
     text = str(fault["msg"]).removeprefix("Value error, ")

@@ -50,7 +50,7 @@ def find_document_errors(root: Mapping[str, Any]) -> list[Finding]:
     version = "2" if is_2 else "".join(str(root.get("openapi")).split(".")[:2])
     if version not in ("2", "30", "31", "32"):
         version_text = root.get("openapi", root.get("swagger"))
-        return [Finding("", f"version {version_text!r} is none of 2.0, 3.0, 3.1 and 3.2")]
+        return [Finding("", f"version {version_text!r} is not one of 2.0, 3.0, 3.1 and 3.2")]
     errors = chain(_find_schema_errors(root, version), _find_rule_errors(root, version))
     result: dict[Finding, None] = {}
     inner_places: dict[str, set[str]] = {}
@@ -77,7 +77,7 @@ def _find_ambiguous_ids(root: Mapping[str, Any]) -> Iterator[Finding]:
             if isinstance(operation_id, str) and not (
                 operation_id.isascii() and operation_id.isprintable()
             ):
-                reason = "has characters that may look like others or like none"
+                reason = "has characters that look like others or are invisible"
                 place = ("paths", path, method, "operationId")
                 yield _make_finding(place, f"the id {operation_id!a:.200} {reason}", "note")
 
@@ -95,7 +95,7 @@ def _find_invisible_characters(root: Mapping[str, Any]) -> Iterator[Finding]:
             elif isinstance(value, Mapping | list):
                 waiting.append((inner, value))
             for text in sorted(text for text in strings if strip_hidden(text) != text):
-                reason = "has characters that are not shown; it is sent unchanged"
+                reason = "has invisible characters; it is sent unchanged"
                 yield _make_finding(inner, f"{text!a:.200} {reason}", "note")
 
 
@@ -164,7 +164,7 @@ def _find_rule_errors(root: Mapping[str, Any], version: str) -> Iterator[Finding
         if getattr(error, "unchecked", False):
             yield _not_checked(place, error.__cause__)
         elif error.keyword == "default":
-            yield _make_finding(place, f"the default does not fit: {error.message}")
+            yield _make_finding(place, f"the default does not match: {error.message}")
         else:
             yield _make_finding((*place, *error.absolute_path), error.message)
 
@@ -225,13 +225,13 @@ def _resolve_place(root: Mapping[str, Any], place: tuple[Any, ...]) -> tuple[Any
 
 def _not_checked(place: tuple[Any, ...], failure: BaseException | None) -> Finding:
     if isinstance(failure, RecursionError):
-        return _make_finding(place, "not checked: a circle of $ref, or too deep", "note")
+        return _make_finding(place, "not checked: a cycle of $ref, or nested too deeply", "note")
     if not isinstance(failure, Unresolvable):
         reason = f"not checked further ({type(failure).__name__}: {failure})"
         return _make_finding(place, reason.replace(": )", ")"), "note")
     if failure.ref.startswith(("#", "/")):
-        return _make_finding(place, f"$ref {'#' + failure.ref.removeprefix('#')!r} leads nowhere")
-    note = f"$ref {failure.ref!r} leads to another document, which is not checked"
+        return _make_finding(place, f"$ref {'#' + failure.ref.removeprefix('#')!r} does not exist")
+    note = f"$ref {failure.ref!r} points to another document, which is not checked"
     return _make_finding(place, note, "note")
 
 

@@ -190,7 +190,7 @@ class ExchangeChecker:
         version = "".join(str(self.document.get("openapi", "")).split(".")[:2])
         module = request_validators if part.startswith("Request") else response_validators
         if (validator_class := getattr(module, f"V{version}{part}Validator", None)) is None:
-            raise LookupError(f"it knows no version {self.document.get('openapi')!r}")
+            raise LookupError(f"it does not support version {self.document.get('openapi')!r}")
         return validator_class
 
     def _text_reader(self, part: str, parameter_names: Iterable[str] = ()) -> TextReader:

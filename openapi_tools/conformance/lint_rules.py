@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     Node = Mapping[str, Any]
 
 LOSSES = {"error": 1.0, "warning": 0.3, "hint": 0.1, "note": 0.0}  # of an operation's one point
-_NO_SERVER = "no server is named; add one"
+_NO_SERVER = "the document has no server; add one"
 _LARGEST = 8_000
 _MOST_SHOWN = 5
 _DEEPEST = 4
@@ -110,22 +110,23 @@ def linted_operations(toolset: Toolset) -> Iterator[LintedOperation]:
 def _check_document(root: Node, places: list[LintedOperation]) -> Iterator[Finding]:
     holders = [root, *(place.node for place in places)]
     if places and not any(holder.get("security") for holder in holders):
-        message = "no operation requires a credential; declare 'security' if the API wants one."
+        message = "no operation requires a credential; declare 'security' if the API needs one."
         yield Finding("", message, "warning", "no-security")
     urls = [server.url for place in places for server in place.tool.operation.servers]
     if places and not any("//" in url for url in urls):
         server_url = next((url for url in urls if url != "/"), "")
         reason = f"the server {server_url!r:.80} has no host; add it" if server_url else _NO_SERVER
-        yield Finding(
-            "", f"{reason}, or every user has to give --base-url.", "warning", "no-server"
-        )
+        yield Finding("", f"{reason}, or every user must set --base-url.", "warning", "no-server")
 
 
 def check_id(place: LintedOperation, _root: Node) -> Iterator[Finding]:
     """Yield a finding if the operationId is missing, or is not the tool's name."""
     operation_id, name = place.node.get("operationId"), tool_name(place)
     if not isinstance(operation_id, str) or not operation_id:
-        message = f"without an operationId the tool is called {name!r}; give a short verb and noun."
+        message = (
+            f"without an operationId the tool is called {name!r}; "
+            "add one with a short verb and noun."
+        )
         yield place.make_finding("missing-id", "warning", message)
     elif name not in (
         snake_case(operation_id),
@@ -134,7 +135,7 @@ def check_id(place: LintedOperation, _root: Node) -> Iterator[Finding]:
         message = (
             f"the operationId {operation_id!r:.80} gives the name {name!r}: it is taken, too long "
         )
-        message += "or has no letters; give a better one."
+        message += "or has no letters; choose a better one."
         yield place.make_finding("generated-name", "hint", message)
 
 
@@ -147,7 +148,7 @@ def tool_name(place: LintedOperation) -> str:
 def check_description(place: LintedOperation, _root: Node) -> Iterator[Finding]:
     """Yield a finding if there is neither a summary nor a description."""
     if not any(h.get(key) for h in (place.node, place.item) for key in ("summary", "description")):
-        message = "neither summary nor description; say in a sentence when to use it."
+        message = "neither summary nor description; add a sentence that says when to use it."
         yield place.make_finding("missing-description", "warning", message)
 
 
@@ -169,7 +170,7 @@ def _check_arguments(place: LintedOperation, _root: Node) -> Iterator[Finding]:
     if size > _LARGEST:
         message = f"the definition has {size:,} bytes, more than {_LARGEST:,}; hide arguments in a "
         yield place.make_finding(
-            "large-definition", "warning", f"{message}configuration or shorten texts."
+            "large-definition", "warning", f"{message}configuration or shorten descriptions."
         )
 
 
@@ -198,7 +199,7 @@ def _check_paging(place: LintedOperation, _root: Node) -> Iterator[Finding]:
     if tool.method != "GET" or tool.operation.paging is not None or place.keys[1].endswith("}"):
         return
     if _is_list(tool.answer_schema or {}):
-        message = "it answers with a list, without an argument for pages; add 'limit' and 'page' "
+        message = "it returns a list, but has no argument for pages; add 'limit' and 'page' "
         yield place.make_finding(
             "no-paging", "hint", f"{message}or 'cursor', or shape it with max_items."
         )
@@ -242,7 +243,7 @@ def _check_unions(root: Node, place: str, node: Node) -> Iterator[Finding]:
         )
         if pair := next(indistinguishable, None):
             message = f"no value tells the alternatives {pair[0]} and {pair[1]} apart; add a "
-            message += "discriminator, or a required member with a fixed value."
+            message += "discriminator, or a required property with a constant value."
             yield Finding(f"{place}/{keyword}", message, "hint", "ambiguous-union")
 
 

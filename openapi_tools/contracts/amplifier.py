@@ -72,7 +72,7 @@ def _log_warnings(location: str, toolset: Toolset) -> None:
 
 def _claim_names(sources: dict[str, str], location: str, toolset: Toolset) -> None:
     for name in (tool.name for tool in toolset if tool.name in sources):
-        hint = "give one of them settings: {prefix: …}."
+        hint = "set settings: {prefix: …} for one of them."
         reason = f"{sources[name]} has a tool of the same name, {name}; {hint}"
         raise SettingsError(f"{location}: {reason}")
     sources |= dict.fromkeys((tool.name for tool in toolset), location)
@@ -86,8 +86,8 @@ def _split_config(config: Mapping[str, Any] | None) -> list[tuple[str, Mapping[s
         return [("configuration", whole)] if whole else []
     if len(whole) > 1:
         raise SettingsError(
-            "configuration: no other key may stand beside 'specs'; put the keys of a document "
-            "beside its 'spec'."
+            "configuration: 'specs' cannot be combined with other keys; put the keys of a "
+            "document next to its 'spec'."
         )
     if not isinstance(whole["specs"], list | tuple):
         kind = type(whole["specs"]).__name__
@@ -100,7 +100,9 @@ def _check_part(config: Any, location: str, keys: tuple[str, ...]) -> Mapping[st
     part = check_keys(config, keys, location)
     needs_spec = keys is not _KEYS or ("specs" not in part and part)
     if needs_spec and part.get("spec") is None:
-        raise SettingsError(f"{location}: 'spec' is missing; give the URL or path of a document.")
+        raise SettingsError(
+            f"{location}: 'spec' is missing; set it to the URL or path of a document."
+        )
     return part
 
 

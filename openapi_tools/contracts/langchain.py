@@ -253,7 +253,7 @@ class _SchemaInliner:
             for key, part in beside.items()
             if key in _WORDS and not _misleads_langchain(part)
         }
-        same = f"Takes what `{first}` takes." if first else ""
+        same = f"Takes the arguments of `{first}`." if first else ""
         parts = (annotations.pop("description", ""), same)
         description = " ".join(part for part in parts if part)
         stub = {"type": kind} if kind is not None else {}

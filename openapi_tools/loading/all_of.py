@@ -63,13 +63,15 @@ def merge_all(
     branches = [(branch, inline(branch)) for branch in schema["allOf"]]
     parts = [out, *(part for _, part in branches)]
     if _has_rival_closed_objects(parts):
-        report("allOf", "has closed objects of different properties; all of them are accepted.")
+        report(
+            "allOf", "combines closed objects with different properties; all of them are accepted."
+        )
         if (whole := _merge_unevaluated(out, branches)) is not None:
             return whole
         branches = [(part, part) if _is_closed(part) else (old, part) for old, part in branches]
     out, remaining, rivals = _merge_branches(out, branches, report)
     if rivals:
-        report("allOf", "has branches that no value fits together; one of them is enough.")
+        report("allOf", "has branches that no value can match together; one of them is enough.")
         words = {key: value for key, value in out.items() if key in ANNOTATIONS}
         rest = {key: value for key, value in out.items() if key not in ANNOTATIONS}
         out = {**words, "anyOf": [rest, *rivals]}
@@ -266,7 +268,8 @@ def _merge_property(
 ) -> Node:
     if _are_exclusive(first, second):
         report(
-            "allOf", f"has {name!r:.60} with schemas that no value fits together; one is enough."
+            "allOf",
+            f"has {name!r:.60} with schemas that no value can match together; one is enough.",
         )
         return {"anyOf": [first, second]}
     return merge(first, second, report) or {"allOf": [first, second]}

@@ -195,7 +195,9 @@ class DocumentCache:
             if file is None or not self._settings.stale or not error.passing:
                 raise
             age = describe_age(time.time() - label.kept)
-            remark = f"{label.source} was not read: {error.reason} This is the copy of {age} ago."
+            remark = (
+                f"{label.source} was not read: {error.reason} The cached copy is from {age} ago."
+            )
             entry = Resource(None, label.uri, label.source, public=label.public)
             return self._use_copy(file, entry, remarks=(remark,))
         if fetcher.is_personal:  # the server asked for credentials during the fetch
@@ -281,7 +283,7 @@ def _stamp(path: Path, settings: Settings) -> list[int] | None:
 
 def _fetch_changes(fetcher: Fetcher, url: str, label: cache_file.Label) -> Source:
     if offline:
-        raise SourceError("its server is not asked.", source=url, passing=True)
+        raise SourceError("its server is not contacted.", source=url, passing=True)
     return fetcher.fetch_entry(etag=label.etag, modified=label.modified)
 
 

@@ -41,7 +41,7 @@ PRAGMA synchronous = OFF;
 CREATE TABLE part (place TEXT PRIMARY KEY, data BLOB, sum INTEGER);
 """
 _DAMAGED = (
-    "its copy in the cache is damaged, and was removed; load it again (docs/cache.md has more)."
+    "its cached copy was damaged and has been removed; load it again (docs/cache.md has more)."
 )
 
 

@@ -62,9 +62,9 @@ def _refuse_empty_selection(config: ConfigFile) -> None:
     table = config.data.select
     empty = [] if table is None else [name for name, value in table if value == ()]
     if empty:
-        reason = "an empty list selects nothing; leave the key out to set no limit."
+        reason = "an empty list selects nothing; remove the key to set no limit."
         config.fail(("select", empty[0]), reason)
-    config.fail(("select",), "no tool of the document has all of these; nothing is selected.")
+    config.fail(("select",), "no tool matches all of these conditions.")
 
 
 def _check_shape(
@@ -100,7 +100,7 @@ def _check_shape(
                 if name in parameters and checker.fits({name: _parse_json(resolved)}):
                     continue
                 # The checker's reason would quote a secret.
-                reason = f"the value of {variables[0]} does not fit the argument."
+                reason = f"the value of {variables[0]} is not valid for the argument."
             config.fail((*place, key, name), reason)
 
 

@@ -96,8 +96,8 @@ def drop_unfitting_values(
 ) -> None:
     """Leave only those examples and defaults of a schema, in place, that it accepts."""
     for keyword, before, after in SchemaExamples(out, definitions).drop_unfitting():
-        said = "it is left out" if after is ABSENT else f"it is read as {_excerpt(after)}"
-        report(keyword, f"{_excerpt(before)} does not fit its own schema; {said}.")
+        said = "it is ignored" if after is ABSENT else f"it is read as {_excerpt(after)}"
+        report(keyword, f"{_excerpt(before)} does not match its own schema; {said}.")
 
 
 def _excerpt(value: Any) -> str:
@@ -113,12 +113,12 @@ def _move_keywords_to_items(out: Node, report: Report) -> None:
         values = out[keyword] if keyword == "enum" else [out[keyword]]
         of_items = [value for value in values if not (value is None or isinstance(value, list))]
         if of_items:
-            report(keyword, "has values that are no arrays; they are read as values of the items.")
+            report(keyword, "has values that are not arrays; they are read as values of the items.")
         if of_items and len(of_items) == len([value for value in values if value is not None]):
             del out[keyword]
             out["items"] = _narrow_items(out.get("items"), {"enum": of_items})
     if "pattern" in out:
-        report("pattern", "says nothing of an array; it is read as the pattern of the items.")
+        report("pattern", "does not apply to an array; it is read as the pattern of the items.")
         pattern = out.pop("pattern")
         items = out.get("items")
         if not isinstance(items, dict) or "pattern" not in items:
@@ -173,7 +173,7 @@ def _join_types(out: Node, keyword: str, declared: list[str], report: Report) ->
         report(keyword, f"has values of another type than {types} ({shown}); both are accepted.")
         kinds = [*types, *kinds]
     else:
-        report("type", f"fits no value of {keyword!r}; it is not enforced.")
+        report("type", f"matches no value of {keyword!r}; it is not enforced.")
     kinds = list(dict.fromkeys(kinds))
     out["type"] = kinds if len(kinds) > 1 else kinds[0]
     joined = unique_values([*meant, *other_values])
@@ -200,11 +200,11 @@ def _drop_impossible_bounds(out: Node, *, may_be_empty: bool, report: Report) ->
     for most in ("maxLength", "maxItems"):
         if out.get(most) == 0 and not may_be_empty and out.get("enum") != [""]:
             # Generators write 0 for "no limit".
-            report(most, "is 0, which only an empty value keeps; it is not enforced.")
+            report(most, "is 0, which only an empty value satisfies; it is not enforced.")
             del out[most]
     if not out.keys().isdisjoint(NUMBER_LIMITS) and not _has_number(out):
         bounds = [key for key in NUMBER_LIMITS if key in out]
-        report(bounds[0], f"leaves no number together with {bounds[1:]}; none is enforced.")
+        report(bounds[0], f"leaves no number with {bounds[1:]}; neither is enforced.")
         for key in bounds:
             del out[key]
 
@@ -228,10 +228,16 @@ def _declare_required(out: Node, report: Report) -> None:
     declared = out.get("properties", {})
     missing = [name for name in out.get("required", ()) if name not in declared]
     if missing:
-        report("required", f"has names that a closed object lacks: {', '.join(missing[:5]):.200}.")
+        report(
+            "required",
+            "requires properties that a closed object does not have: "
+            f"{', '.join(missing[:5]):.200}.",
+        )
         out["properties"] = declared = {**declared, **{name: {} for name in missing}}
     if out.get("minProperties", 0) > len(declared):
-        report("minProperties", "is more than a closed object can have; it is not enforced.")
+        report(
+            "minProperties", "is more properties than a closed object can have; it is not enforced."
+        )
         del out["minProperties"]
 
 

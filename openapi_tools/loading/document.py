@@ -251,12 +251,12 @@ class Document:
         if method in self._methods and first == key:
             yield OperationNode(self._methods[method], path, key, value, item, resource)
             return
-        reason = f"{key!r:.60} is no method that {self.dialect.version} has as a key"
+        reason = f"{key!r:.60} is not a method that {self.dialect.version} has as a key"
         reason += (
             "; list it in 'additionalOperations'." if self.dialect.minor >= _ADDITIONAL else "."
         )
         if method in self._methods:
-            reason = f"{key!r} stands beside {first!r}, which counts; remove one of them."
+            reason = f"{key!r} is ignored, because {first!r} is used; remove one of them."
         yield self.invalid(reason, f"/paths{pointer_token(path)}{pointer_token(key)}")
 
     def _path_item(self, path: str, item: Any) -> tuple[Node, Resource]:

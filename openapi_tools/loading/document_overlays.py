@@ -71,7 +71,7 @@ def list_overlays(overlays: Any) -> list[Any]:
         return [overlays]
     if not isinstance(overlays, list | tuple):
         form = 'a list of URLs, paths, dicts or strings, as ["overlay.yaml"]'
-        raise SettingsError(f"overlays: give {form}, not {type_name(overlays)}.")
+        raise SettingsError(f"overlays: expected {form}, not {type_name(overlays)}.")
     return list(overlays)
 
 

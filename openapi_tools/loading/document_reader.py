@@ -238,7 +238,7 @@ class DocumentRetriever:
             if is_plain and (url == prefix or is_below):
                 return
         advice = "allow it with Settings(ref_urls=[…]) or bundle the document."
-        reason = f"leads to another place on the network, which is not read; {advice}"
+        reason = f"points to another URL, which is not read; {advice}"
         raise UnresolvableReference(reason, source=self._entry.name)
 
     def _allowed_path(self, address: str, base: Resource) -> Path:
@@ -251,13 +251,13 @@ class DocumentRetriever:
         # On Windows a colon or two backslashes begin a drive, a stream or a host.
         if root is None or ":" in name or "\0" in name or name.startswith("\\\\"):
             advice = "name a folder with Settings(ref_root=…) or bundle the document."
-            reason = f"leads to another file, which is not read; {advice}"
+            reason = f"points to another file, which is not read; {advice}"
             raise UnresolvableReference(reason, source=base.name)
         folder = Path(base.uri).parent if is_file else root
         # Resolved before the comparison: links may lead out of the folder.
         path = (folder / name).resolve()
         if not path.is_relative_to(root.resolve()):
-            place = "leads out of the document's folder, or of 'ref_root'"
+            place = "points outside the document's folder, or outside 'ref_root'"
             reason = f"{place}; name a wider one with Settings(ref_root=…)."
             raise UnresolvableReference(reason, source=base.name)
         return path

@@ -60,8 +60,9 @@ def duplicate_key_warning(
     is_documentation = (key in _DOCUMENTATION or key.startswith("x-")) and not is_map
     if not strict or is_documentation:
         effect = "both are merged" if key == "<<" else "the last one counts"
-        return f"{join_pointer([*path, key])}: {key!r} stands twice{place}; {effect}."
+        return f"{join_pointer([*path, key])}: {key!r} is a duplicate key{place}; {effect}."
     raise InvalidDocument(
-        f"{key!r} stands twice in one object{place} and hides the first; remove one of them.",
+        f"{key!r} is a duplicate key in one object{place} and replaces the first; "
+        "remove one of them.",
         pointer=join_pointer(path),
     )

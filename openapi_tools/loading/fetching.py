@@ -65,7 +65,7 @@ logger = logging.getLogger("openapi_tools")
 def adapt_application(app: Any, settings: Settings) -> tuple[Any, Settings, httpx.AsyncClient]:
     """Return source, settings and client for an ASGI application in this process."""
     if not inspect.iscoroutinefunction(app) and not inspect.iscoroutinefunction(type(app).__call__):
-        reason = "source: give a document or an ASGI application, such as FastAPI's"
+        reason = "source must be a document or an ASGI application, such as FastAPI's"
         raise SettingsError(f"{reason}, not {type_name(app)}.")
 
     most = max(settings.max_document_bytes, settings.max_response_bytes, settings.max_file_bytes)
@@ -201,7 +201,7 @@ class Fetcher:
     def warn(self, reason: str) -> None:
         """Add a warning that the entry document was read without credentials; `reason` says why."""
         name = _name(_make_request(self._url))
-        self.warnings.append(f"{name} was read without credentials, as with them: {reason}")
+        self.warnings.append(f"{name} was read without credentials, because with them: {reason}")
 
     def fetch(self, url: str, *, found_in_public: bool = False) -> Source:
         """Fetch a document that another one names: a public one may name public ones only."""
@@ -313,7 +313,7 @@ class Fetcher:
 
     def _describe_error(self, error: CallError) -> str:
         if error.kind == "timeout":
-            return "no complete response in time (timeout)."
+            return "no complete response within the timeout."
         return self._credentials.redactor.text(_CALL.sub("", error.reason, count=1))
 
     def _hint(self, error: CallError) -> str:
@@ -321,15 +321,16 @@ class Fetcher:
             if error.facts.get("status") == HTTPStatus.NOT_FOUND:
                 return "Documents are often at /openapi.json, /swagger.json or /v3/api-docs."
             is_down = error.kind == "connection" and error.facts.get("retryable")
-            return "Check the address, and that the server runs." if is_down else ""
+            return "Check the URL, and that the server is running." if is_down else ""
         bounds = self._bounds(self._address)
         if bounds.allows_server and self._can_identify:
             return "The credentials of this load were sent."
         if self._can_identify:
             return bounds.describe_refusal("the document")
         return (
-            "If that is a login, pass a credential with a scheme of its own, "
-            "credentials={'login': {'scheme': 'bearer', 'value': …}}, or a client that logs in."
+            "If it needs a login, pass a credential with a scheme of its own, "
+            "credentials={'login': {'scheme': 'bearer', 'value': …}}, or a client that is "
+            "logged in."
         )
 
 
@@ -381,7 +382,7 @@ def _make_request(url: str, conditions: Mapping[str, str] | None = None) -> http
     # RFC 3986, section 3.2.1: a user in a URL is shown by logs and messages, a header is not.
     bare_url = address.copy_with(userinfo=b"", fragment=None)
     if not address.host or (address.port or 0) > _LARGEST_PORT:
-        raise SourceError("the URL has no host, or no possible port.")
+        raise SourceError("the URL has no host, or its port is not valid.")
     headers = {**_HEADERS, **(conditions or {})}
     if address.userinfo:
         pair = f"{address.username}:{address.password}".encode()

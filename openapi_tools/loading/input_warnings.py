@@ -65,16 +65,16 @@ def warn_of_unreadable_parts(document: Document, operations: Iterable[OperationN
     for operation in operations:
         search.add_operation(operation)
     return [
-        *_limit(search.names, "names of parameters cannot be sent; they are left out."),
-        *_limit(search.keywords, "keywords of schemas cannot be used; they are left out."),
+        *_limit(search.names, "names of parameters cannot be sent; they are ignored."),
+        *_limit(search.keywords, "keywords of schemas cannot be used; they are ignored."),
         *_limit(search.contradicted, "keywords are contradicted by their schema's own values."),
-        *_limit(search.refused, "examples and defaults do not fit their own schema."),
+        *_limit(search.refused, "examples and defaults do not match their own schema."),
     ]
 
 
 def _limit(warnings: list[str], summary: str) -> list[str]:
     rest = len(warnings) - _MOST
-    return warnings[:_MOST] + [f"{rest} further {summary}"] * (rest > 0)
+    return warnings[:_MOST] + [f"{rest} more {summary}"] * (rest > 0)
 
 
 class _Search:
@@ -97,7 +97,7 @@ class _Search:
             if place.node.__class__ is not dict:
                 is_wrong = place.kind == "schema" and place.node is not None
                 if is_wrong and as_boolean(place.node) is None:
-                    message = f"{place.node!r:.60} is not a schema; any value is taken there."
+                    message = f"{place.node!r:.60} is not a schema; any value is accepted there."
                     self._note(place.path, place.resource, message, self.keywords)
             # The first place of a shared component is named, as the user changes it once.
             elif id(place.node) not in self._seen:
@@ -128,7 +128,7 @@ class _Search:
     def _note_unreadable(self, place: _Place, key: str) -> None:
         if place.kind == "parameter" and key in _OF_PARAMETERS:
             return
-        message = f"{place.node[key]!r:.60} cannot be used as {key!r}; it is left out."
+        message = f"{place.node[key]!r:.60} cannot be used as {key!r}; it is ignored."
         self._note((place.path, key), place.resource, message, self.keywords)
 
     def _note_own_values(self, place: _Place, *, is_schema: bool) -> None:
@@ -198,7 +198,7 @@ class _Search:
         if not is_left_out(node if location == node.get("in") else {**node, "in": location}):
             return False
         message = f"{node['name']!r:.60} cannot be sent as the name of a {location} parameter; "
-        self._note((path, "name"), resource, f"{message}it is left out.", self.names)
+        self._note((path, "name"), resource, f"{message}it is ignored.", self.names)
         return True
 
     def _note_leftovers(self, place: _Place) -> None:

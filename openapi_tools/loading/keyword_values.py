@@ -192,7 +192,7 @@ def modernize_keywords(out: Node) -> None:
 
 def _clean_enum(out: Node, values: list[Any]) -> None:
     if is_longer(values, MAX_ENUM):
-        extend_description(out, f"One of {len(out.pop('enum'))} values; the server knows them.")
+        extend_description(out, f"One of {len(out.pop('enum'))} values, which the API defines.")
     elif not _STRING_CLASS.issuperset(map(type, values)) or len({*values}) < len(values):
         out["enum"] = json_values.unique_values(values)
 

@@ -191,7 +191,7 @@ def read_options(options: LoadOptions, config: Any) -> tuple[LoadOptions, Config
 
         if not isinstance(config, str | os.PathLike | Mapping | ConfigFile):
             form = 'a path, as "openapi-tools.toml", or a dict of its keys'
-            raise errors.SettingsError(f"config: give {form}, not {type_name(config)}.")
+            raise errors.SettingsError(f"config: expected {form}, not {type_name(config)}.")
         file = config if isinstance(config, ConfigFile) else read_configuration(config)
         source, settings, credentials, overlays = file.apply_overrides(
             options.source, options.settings, options.credentials, options.overlays
@@ -200,7 +200,9 @@ def read_options(options: LoadOptions, config: Any) -> tuple[LoadOptions, Config
             options, source=source, settings=settings, credentials=credentials, overlays=overlays
         )
     if options.source is None:
-        raise errors.SettingsError("source: give a document, or a configuration that names one.")
+        raise errors.SettingsError(
+            "source is missing; pass a document, or a configuration that names one."
+        )
     return options, file
 
 
@@ -329,7 +331,8 @@ def _session_warnings(
         missing = [name for name in kinds if name not in names]
         yield from (f"media_types: {describe_unknown_tool(name, names)}" for name in missing)
     if not operations.tools and not operations.skipped:
-        yield f"{document.entry.name or 'the document'}: no paths with operations, hence no tools."
+        name = document.entry.name or "the document"
+        yield f"{name}: it has no operations, so there are no tools."
     if has_credentials or session.client_brings:
         with suppress(errors.CallError):  # it has no usable server
             if not (bounds := session.home_policy()).allows_server:
@@ -338,8 +341,8 @@ def _session_warnings(
     for name, prefix in document.security.key_prefixes if has_credentials else ():
         if session.credentials.has_bare_key(name):
             yield (
-                f"the key for {name!r:.100} is sent unchanged, but by the document's description "
-                f"it begins with a word: '{prefix} …'; give it so if the API refuses the key."
+                f"the key for {name!r:.100} is sent unchanged, but according to the document "
+                f"it begins with a word: '{prefix} …'; add the word if the API refuses the key."
             )
 
 

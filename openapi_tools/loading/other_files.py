@@ -19,7 +19,7 @@ MAGIC = {
 
 _HTML = (b"<!doctype html", b"<html", b"<head", b"<body")
 _PAGE = (
-    "looks like an HTML page; give the address of the document itself, or, if this is "
+    "looks like an HTML page; use the URL of the document itself, or, if this is "
     "a login, credentials for it."
 )
 _PAGE_BYTES = 100_000  # of a page that are searched
@@ -67,4 +67,4 @@ def _describe_page(page: bytes, name: str) -> str:
         return _PAGE
     address = match[1].decode()
     address = urljoin(name, address) if name.startswith(("http://", "https://")) else address
-    return f"looks like an HTML page, which names the document {address}; give that address."
+    return f"looks like an HTML page, which names the document {address}; use that URL."

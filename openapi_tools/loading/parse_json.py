@@ -20,7 +20,7 @@ _NO_VALUES = bytes(code for code in range(256) if code not in b",[{")
 _LOCATED = re.compile(r"(.+) at line (\d+) column (\d+)", re.DOTALL)
 # How messages of pydantic-core begin, and what they mean.
 _FAULTS = {
-    "EOF": "the text ends too early",
+    "EOF": "unexpected end of the document",
     "recursion limit": plain_data.TOO_DEEP,
     "number out of range": plain_data.TOO_LONG,
     "lone leading surrogate": "a lone surrogate",

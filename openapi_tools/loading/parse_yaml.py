@@ -129,7 +129,7 @@ def _describe_fault(text: str, error: yaml.YAMLError) -> InvalidDocument:
     else:
         line, column = mark.line, mark.column
         if text[mark.index : mark.index + 1] == "\t":
-            problem = "a tab where YAML wants spaces"
+            problem = "a tab where YAML requires spaces"
     place = f"line {line + 1}, column {column + 1}"
     if "nesting depth" in str(problem):  # the bound of libyaml 0.2.6
         return InvalidDocument(f"{place}: {plain_data.TOO_DEEP}.")
@@ -218,7 +218,7 @@ class _Builder:
 
     def _add_alias(self, event: Any) -> None:
         if event.anchor not in self._anchors:
-            raise _fault(event, f"the alias {event.anchor[:80]!r} has no anchor before it.")
+            raise _fault(event, f"the alias {event.anchor[:80]!r} is used before its anchor.")
         anchored = self._anchors[event.anchor]
         if anchored is None:
             raise _fault(event, f"{event.anchor[:80]!r} contains itself; use '$ref'.")
@@ -226,7 +226,7 @@ class _Builder:
         self._aliased += anchored.nodes
         if self._aliased > ALIAS_ALLOWANCE + ALIAS_RATIO * (self._nodes - self._aliased):
             raise _fault(
-                event, "aliases write out to far more than the document holds; use '$ref'."
+                event, "aliases expand to far more than the document contains; use '$ref'."
             )
         self._nodes += anchored.nodes
         if len(self._frames) - 1 + anchored.height > plain_data.MAX_DEPTH:

@@ -70,7 +70,7 @@ def read_pattern(pattern: str) -> PatternReading:
         return PatternReading(None, f"{fault}; it is not enforced.")
     if plain == pattern:
         return PatternReading(pattern)
-    return PatternReading(plain, f"is not of ECMA-262; it is read as {plain!r:.100}.")
+    return PatternReading(plain, f"is not valid in ECMA-262; it is read as {plain!r:.100}.")
 
 
 @lru_cache(maxsize=4096)
@@ -97,7 +97,7 @@ def _read_delimited(pattern: str) -> PatternReading | None:
         return None
     if not _FLAGS.issuperset(flags):
         return PatternReading(
-            None, f"has the flags {flags!r}, which ECMA-262 lacks; it is not enforced."
+            None, f"has the flags {flags!r}, which ECMA-262 does not have; it is not enforced."
         )
     if fault := _describe_fault(inner):
         return PatternReading(None, f"{fault}; it is not enforced.")
@@ -107,13 +107,13 @@ def _read_delimited(pattern: str) -> PatternReading | None:
 
 def _describe_fault(pattern: str) -> str:
     if _POSIX.search(pattern) or _JAVA_INTERSECTION in pattern:
-        return "has character classes that ECMA-262 lacks"
+        return "has character classes that ECMA-262 does not have"
     if pattern.strip().lower() in _NAMES:
         return "is the name of a type or a format"
     if _is_mask(pattern):
-        return "is a mask of characters"
+        return "is a character mask, not a regular expression"
     if _is_prose(pattern):
-        return "is a description in words"
+        return "is prose, not a regular expression"
     if not _NOT_LINEAR.search(pattern) and not _is_usable(pattern):
         return "cannot be read as a regular expression"
     return ""

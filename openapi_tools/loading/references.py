@@ -170,8 +170,8 @@ class References:
             self._local[key] = Target(definition[0], resource, definition[1])
             self._with_local.add(id(resource))
             place = definition[1] if resource is self.entry else f"{resource.name}#{definition[1]}"
-            remark = f"{holder['$ref']!r:.100} leads here, as it leads nowhere in the document"
-            self.local_notes[f"{place}: {remark}."] = None
+            remark = "is read as this schema, because it does not exist in the document"
+            self.local_notes[f"{place}: {holder['$ref']!r:.100} {remark}."] = None
         return self._local[key]
 
     def follow(
@@ -189,8 +189,8 @@ class References:
             if stop is None and stops is not None and stops(target.node):
                 stop = target  # the rest of the chain is followed all the same, for its faults
             target = self.resolve(target.node["$ref"], target.resource, target.node)
-        reason = f"leads through more than {MAX_CHAIN} references without content, in a cycle"
-        raise _error(node["$ref"], f"{reason}; let one of them hold a definition.", resource.name)
+        reason = f"is a cycle of more than {MAX_CHAIN} references"
+        raise _error(node["$ref"], f"{reason}; define a schema in one of them.", resource.name)
 
     def _find_target(self, ref: str, resource: Resource) -> Target:
         is_fragment = ref[0] == "#" and ref.isprintable()  # most are, and need no parser
@@ -201,12 +201,12 @@ class References:
         fragment = unquote(fragment)
         if fragment and not fragment.startswith("/"):
             if (node := owner.anchor(fragment)) is None:
-                raise _error(ref, "leads nowhere; no such anchor.", owner.name)
+                raise _error(ref, "does not exist: no such anchor.", owner.name)
             return Target(node, owner, f"#{fragment}")
         try:
             node = resolve_pointer(owner.root, fragment)
         except LookupError as error:
-            reason = f"leads nowhere; there is no {error.args[0]!r}."
+            reason = f"does not exist: there is no {error.args[0]!r}."
             raise _error(ref, reason, owner.name) from None
         # Documents from the cache are read part by part; schemas are converted whole.
         node = materialize(node) if isinstance(node, LazyDict) else node

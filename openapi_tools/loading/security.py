@@ -214,7 +214,7 @@ class Security:
             scheme = read_scheme(target.node, swagger=self._dialect.swagger)
             if scheme is None:
                 self._component_warnings.append(
-                    f"{place}: this is no security scheme; it is left out."
+                    f"{place}: this is not a security scheme; it is ignored."
                 )
             else:
                 yield name, _ReadScheme(scheme[0], place, scheme[1])

@@ -156,13 +156,13 @@ def read_file(path: Path, settings: Settings) -> Source:
 
 def too_large(limit: int, name: str) -> SourceError:
     """Return the error for a document over the limit, in bytes."""
-    reason = f"larger than {limit:,} bytes; raise Settings(max_document_bytes=…) if that is right."
+    reason = f"larger than {limit:,} bytes; to allow it, raise Settings(max_document_bytes=…)."
     return SourceError(reason, source=name)
 
 
 def _check_kind(mode: int, name: str) -> None:
     if stat.S_ISDIR(mode):
-        raise SourceError("is a folder; give the document's file.", source=name)
+        raise SourceError("is a folder; name the document's file.", source=name)
     if not stat.S_ISREG(mode):
         raise SourceError("is not a regular file but a device, pipe or socket.", source=name)
 
@@ -283,7 +283,7 @@ def _parse_yaml(data: bytes, *remarks: str, check: bool, strict: bool) -> Parsed
 
 def _limit_warnings(warnings: list[str]) -> tuple[str, ...]:
     rest = len(warnings) - _MOST_WARNINGS
-    return (*warnings[:_MOST_WARNINGS], *[f"{rest} further keys stand twice."] * (rest > 0))
+    return (*warnings[:_MOST_WARNINGS], *[f"{rest} more duplicate keys."] * (rest > 0))
 
 
 def _refuse_other_values(root: Any, expected: str) -> None:

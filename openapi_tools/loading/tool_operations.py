@@ -185,7 +185,7 @@ class _Usability:
         if variables.keys() != names:
             undeclared = [name for name in variables if name not in names]
             placeless = [name for name in declared if name not in variables]
-            note = "{} in the path is not declared; it is taken as text."
+            note = "{} in the path is not declared; it is read as a string."
             self._warn_of_names(operation, undeclared, note)
             note = "the path has no {}; the parameter is left out."
             self._warn_of_names(operation, placeless, note)
@@ -194,7 +194,7 @@ class _Usability:
         place = operation.pointer[:_LONGEST_POINTER]
         labels = [f"{{{name[:_LONGEST_NAME]}}}" for name in names[:_MOST_NAMES]]
         if rest := len(names) - len(labels):
-            labels.append(f"one of {rest} further names")
+            labels.append(f"one of {rest} more names")
         self.warnings += [f"{place}: {note.format(label)}" for label in labels]
 
     def _check_references(

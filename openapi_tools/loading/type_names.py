@@ -79,7 +79,7 @@ def type_remark(declared: Any) -> str:
         return ""
     meaning = _meaning_of(declared)
     if meaning is None:
-        return f"{declared!r:.60} is no type that is known; any value is taken there."
+        return f"{declared!r:.60} is not a known type; any value is accepted there."
     kinds, form = meaning["type"], meaning.get("format")
     shown = f"{kinds!r}" + (f" with format {form!r}" if form else "")
     return f"{declared!r:.60} is read as {shown}."

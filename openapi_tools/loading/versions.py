@@ -24,10 +24,10 @@ METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 SUPPORTED = "Swagger 2.0 and OpenAPI 3.0, 3.1 and 3.2"
 # Other documents, by a property that they have.
 _OTHERS = {
-    "overlay": "an overlay, which is given beside the document (--overlay, overlays=[…])",
+    "overlay": "an overlay, which is passed along with the document (--overlay, overlays=[…])",
     "arazzo": "an Arazzo description",
     "asyncapi": "an AsyncAPI document",
-    "swaggerVersion": "a document of Swagger 1, which has to be converted",
+    "swaggerVersion": "a Swagger 1 document, which must be converted to OpenAPI",
     "item": "a Postman collection, which has to be exported as OpenAPI",
     "$schema": "a JSON Schema",
     "discoveryVersion": "a Google API Discovery document",

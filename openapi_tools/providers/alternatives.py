@@ -60,7 +60,7 @@ class Alternatives:
     def options(self, node: Any, depth: int = 0) -> list[Form]:
         """Return the alternatives of a schema, none when it accepts nothing."""
         if depth > _DEEPEST:
-            raise CannotExpress("its alternatives are nested too deep")
+            raise CannotExpress("its alternatives are nested too deeply")
         if not isinstance(node, dict):
             return [{}] if node is True else []
         if node.keys().isdisjoint(IN_PLACE):

@@ -353,7 +353,7 @@ def _keep_fitting_properties(schema: Schema, limit: int) -> Schema:
 
 
 def _describe_omitted(names: list[str], required: Collection[str], limit: int) -> str:
-    text = f"{format_count(len(names), 'more argument')} may be given, as far as they fit here: "
+    text = f"{format_count(len(names), 'more argument')} are accepted; the names that fit here: "
     left = limit - json_size(text)
     listed: list[str] = []
     for name in names:

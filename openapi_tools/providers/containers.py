@@ -95,7 +95,7 @@ def find_properties(form: Form, fits: Fits) -> ObjectProperties:
     if "not" in form:
         refused |= _find_refused(form["not"], required)
     if refused & required:
-        raise CannotExpress("it requires a property that it refuses", empty=True)
+        raise CannotExpress("it requires a property that it forbids", empty=True)
     kept = {name: schema for name, schema in declared.items() if name not in refused}
     least, most = form.get("minProperties", 0), form.get("maxProperties")
     # Properties without a name could have one of those that are refused.

@@ -243,7 +243,7 @@ def _describe_contents(node: Schema, root: Schema, depth: int = _DEEPEST_ITEMS) 
         required = node.get("required", ())
         names = sorted(properties, key=lambda name: name not in required)
         listed = ", ".join(f"{name} (required)" if name in required else name for name in names)
-        return truncate_text(f"Members: {listed}", _LONGEST_DESCRIPTION) + "."
+        return truncate_text(f"Properties: {listed}", _LONGEST_DESCRIPTION) + "."
     for union in UNIONS:
         titles = [_branch_title(part, root) for part in node.get(union, ())]
         if any(titles):

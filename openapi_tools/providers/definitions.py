@@ -134,7 +134,9 @@ def _make_restorer(schema: Schema, profile: str) -> Restorer:
 def check_profile(profile: str) -> None:
     """Raise `SettingsError` for an unknown profile; the message names the known ones."""
     if profile not in PROFILES:
-        raise SettingsError(f"unknown profile {profile!r:.100}; take {', '.join(PROFILES)}.")
+        raise SettingsError(
+            f"unknown profile {profile!r:.100}; expected one of {', '.join(PROFILES)}."
+        )
 
 
 def define_tool(
@@ -152,7 +154,7 @@ def define_tool(
     """
     check_profile(profile)
     if not _NAME.fullmatch(tool.name):
-        raise CannotExpress(f"providers take no name like {tool.name!r:.100}")
+        raise CannotExpress(f"providers do not accept the name {tool.name!r:.100}")
     if profile not in (*_PLAIN, "anthropic"):
         tool = getattr(tool, "portable", tool)
     schema = tool.input_schema

@@ -133,9 +133,9 @@ class SchemaShaper:
         if self._left < 0:
             raise CannotExpress("the schema is too large", place=place, final=True)
         if id(node) in self._open:
-            raise CannotExpress("it leads back to itself, with other keywords", place=place)
+            raise CannotExpress("it refers to itself with other keywords", place=place)
         if depth >= _DEEPEST:  # merging makes new nodes, so a cycle has no known node
-            reason = "it is nested too deep, or leads back to itself"
+            reason = "it is nested too deeply, or refers to itself"
             raise CannotExpress(reason, place=place, final=True)
         self._open.add(id(node))
         try:
@@ -193,7 +193,7 @@ class SchemaShaper:
     def _reference_schema(self, node: Form) -> Form:
         name = node["$ref"].removeprefix(DEFINITIONS_PREFIX)
         if name in self._failed:
-            raise CannotExpress(f"what it refers to: {self._failed[name]}")
+            raise CannotExpress(f"in a schema that it refers to: {self._failed[name]}")
         self._references.add(name)
         return {"$ref": node["$ref"]}
 
@@ -330,7 +330,7 @@ class SchemaShaper:
             and (allowance is None or allowance > 0)
         ):
             pairs = self._pairs_schema(members.open_properties, place, 0, allowance)
-            extra = self._add_null({**pairs, "description": "Members with other names."})
+            extra = self._add_null({**pairs, "description": "Properties with other names."})
             properties[containers.open_properties_name(members.declared)] = extra.optional
         if allowance is not None and allowance < 0:
             counts["maxProperties"] = members.most

@@ -103,7 +103,7 @@ def _decode_leniently(text: str) -> Any:
     try:
         return _LENIENT.decode(text)
     except RecursionError:
-        raise ValueError("it is nested too deep") from None
+        raise ValueError("it is nested too deeply") from None
 
 
 def _read_leniently(content: bytes, charset: str) -> tuple[Any, list[str]]:
@@ -128,7 +128,7 @@ def clean_value(value: Any, depth: int = 0) -> Any:
         case float() if math.isinf(value):
             return "Infinity" if value > 0 else "-Infinity"
         case list() | dict() if depth > _DEEPEST:
-            raise ValueError("it is nested too deep")
+            raise ValueError("it is nested too deeply")
         case list():
             return [clean_value(item, depth + 1) for item in value]
         case dict():
@@ -137,7 +137,7 @@ def clean_value(value: Any, depth: int = 0) -> Any:
             return value
 
 
-ROUNDED = "decimals with more digits than a float keeps were rounded"
+ROUNDED = "decimals with more digits than a float holds were rounded"
 """The note on a response that has such decimals."""
 
 _DIGITS = bytes.maketrans(b".123456789", b"0000000000")

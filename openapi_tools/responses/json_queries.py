@@ -90,10 +90,10 @@ def _find_problem(node: dict[str, Any]) -> str:
     is_variadic = "variadic" in parameters[-1]
     if len(arguments) < len(parameters) or (len(arguments) > len(parameters) and not is_variadic):
         number = format_count(len(arguments), "argument")
-        return f"gives {number} to {name}(), which takes {len(parameters)}"
+        return f"passes {number} to {name}(), which takes {len(parameters)}"
     for argument, parameter in zip(arguments, parameters, strict=False):
         if (argument["type"] == "expref") != ("expref" in parameter["types"]):
-            return f"gives {name}() an expression with & where it takes a value, or without it"
+            return f"passes {name}() an expression with & where it takes a value, or without it"
     return ""
 
 

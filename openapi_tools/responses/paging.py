@@ -64,7 +64,7 @@ def search_value(expression: str, value: Any) -> Any:
 def paging_faults(paging: Paging, argument_names: Collection[str]) -> Iterator[tuple[str, str]]:
     """Yield the faults of paging for a tool with these arguments: a key, and a reason."""
     if paging.style != "link" and not paging.argument:
-        yield "argument", f"pages of style {paging.style!r} need the argument that asks for them."
+        yield "argument", f"pages of style {paging.style!r} need the argument that requests them."
     for key in ("argument", "size"):
         name = getattr(paging, key).partition(".")[0]
         if name and name not in argument_names:

@@ -110,7 +110,7 @@ def offer_tools(toolset: Any, mode: str) -> tuple[Any, str, str]:
 
 def _explain_excess(toolset: Any) -> str:
     if len(toolset) > _MOST:
-        return f"{len(toolset)} tools are more than the {_MOST} that providers take at once"
+        return f"{len(toolset)} tools exceed the limit of {_MOST} that providers accept"
     if exceeds_tokens(list(toolset)):
         return f"the definitions of these tools take more than {MOST_TOKENS:,} tokens"
     return ""

@@ -123,9 +123,9 @@ class Finder:
     def hits(self, query: str, limit: int = 8) -> list[Hit]:
         """Return the best tools for a query, as `Toolset.search` does."""
         if not isinstance(query, str):
-            raise SettingsError(f"query: give words, not {type_name(query)}.")
+            raise SettingsError(f"query must be a string, not {type_name(query)}.")
         if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
-            raise SettingsError(f"limit: give a whole number above 0, not {limit!r:.60}.")
+            raise SettingsError(f"limit must be a whole number above 0, not {limit!r:.60}.")
         texts = [line for line in query[:_READ].splitlines() if line.strip()][:_MOST_LINES]
         lines = [self._rank_tools(line, limit) for line in texts]
         scores: dict[int, float] = {}
@@ -265,7 +265,7 @@ def _check_vectors(value: Any, count: int) -> list[array[float]]:
         vectors = [array("d", map(float, vector)) for vector in value]
     except (TypeError, ValueError):
         form = "a list of vectors, which are lists of numbers"
-        raise SettingsError(f"embed: return {form}, not {type_name(value)}.") from None
+        raise SettingsError(f"embed must return {form}, not {type_name(value)}.") from None
     if len(vectors) != count:
         texts = format_count(count, "text")
         raise SettingsError(f"embed: {texts} got {format_count(len(vectors), 'vector')}.")

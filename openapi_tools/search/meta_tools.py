@@ -39,7 +39,7 @@ _NAMES = {"names": {"type": "array", "items": {"type": "string"}}}
 _CALL = {
     "name": {"type": "string"},
     "arguments": {"type": "object"},
-    "fields": {"type": "string", "description": "JMESPath on the answer"},
+    "fields": {"type": "string", "description": "JMESPath for the response"},
     "pages": {"type": "integer", "description": "Pages to collect"},
 }
 _TEXT = {"type": "string", "description": "JSON object"}
@@ -108,10 +108,10 @@ class _MetaTools:
         descriptions = [self._describe_tool(name) for name in listed[:_DESCRIBED]]
         if len(listed) > _DESCRIBED:
             descriptions.append(
-                f"Not described: {len(listed) - _DESCRIBED} more; ask again for them."
+                f"Not described: {len(listed) - _DESCRIBED} more; request them separately."
             )
         if not any(name in self._tools for name in listed):
-            raise InputError(" ".join(descriptions) or "names: give the names of tools.")
+            raise InputError(" ".join(descriptions) or "names must be a list of tool names.")
         return ToolResult.ok("\n\n".join(descriptions))
 
     def _describe_tool(self, name: str) -> str:
@@ -181,7 +181,7 @@ def _nest_arguments(call_arguments: dict[str, Any]) -> dict[str, Any]:
         try:
             arguments = json.loads(arguments) if arguments.strip() else {}
         except (ValueError, RecursionError) as error:
-            reason = f"it has to be an object, and the text is not JSON ({error})."
+            reason = f"it must be an object, but the string is not JSON ({error})."
             raise InputError(reason, pointer="/arguments") from None
     beside = {name: value for name, value in call_arguments.items() if name not in _CALL}
     if not beside and (arguments is None or arguments is call_arguments.get("arguments")):
@@ -189,7 +189,9 @@ def _nest_arguments(call_arguments: dict[str, Any]) -> dict[str, Any]:
     if arguments is not None and not isinstance(arguments, dict):
         return call_arguments
     if twice := [name for name in beside if name in (arguments or {})]:
-        raise InputError("it is given beside arguments, too.", pointer=f"/arguments/{twice[0]}")
+        raise InputError(
+            "it is passed both as an argument and in `arguments`.", pointer=f"/arguments/{twice[0]}"
+        )
     call_properties = {name: value for name, value in call_arguments.items() if name in _CALL}
     return {**call_properties, "arguments": {**beside, **(arguments or {})}}
 
@@ -217,8 +219,8 @@ def defer_definitions(
     if profile == "anthropic":
         return [dict(_ANTHROPIC), *({**each, "defer_loading": True} for each in definitions)]
     if profile != "openai":
-        reason = "take anthropic or openai, or toolset.meta_tools() for every provider."
-        raise SettingsError(f"defer: {profile} has no search of its own; {reason}")
+        reason = "use anthropic or openai, or toolset.meta_tools() for every provider."
+        raise SettingsError(f"defer: {profile} has no tool search of its own; {reason}")
     tags = {tool.name: next(iter(tool.tags), "other") for tool in tools}
     groups: dict[str, list[Definition]] = {}
     for each in definitions:

@@ -13,7 +13,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.common.visible_text import plain_text, truncate_text
-from openapi_tools.errors import format_count
 from openapi_tools.search.producers import HOLDING, iter_parts
 from openapi_tools.validation.example_calls import example_call
 
@@ -91,7 +90,7 @@ def describe_tool(tool: Any, needs: Needs | None = None) -> str:
     lines += ["Needs first:"] * bool(producers)
     lines += [f"  {arguments}: from {names}" for arguments, names in producers.items()]
     if answer is not None:
-        lines.append(f"Answer: {_write_type(answer, answer, _ANSWER)}")
+        lines.append(f"Returns: {_write_type(answer, answer, _ANSWER)}")
     if call := example_call(schema):
         lines.append(f"Example: {_one_line(call, _TOLD)}")
     text = "\n".join(lines)
@@ -134,7 +133,7 @@ def _property_lines(node: Any, root: Mapping[str, Any]) -> Iterator[str]:
     for name in islice(sorted(islice(members, _MEMBERS), key=lambda e: e not in needed), _SOME):
         yield f"  {_argument_line(name, members[name], root, name in needed)}"
     if len(members) > _SOME:
-        yield f"    and {format_count(len(members) - _SOME, 'more member')}"
+        yield f"    and {len(members) - _SOME} more properties"
 
 
 def python_name(name: str) -> str:

@@ -30,7 +30,8 @@ _GAUGES = {
     "tools": "Tools of an API.",
     "definition_tokens": "Tokens that the definitions of an API's tools take, estimated.",
     "document_loaded_timestamp_seconds": "When a document was last read.",
-    "document_stale": "Whether a document could not be read again; its older tools are served.",
+    "document_stale": "Whether the last reload of a document failed; "
+    "its previous tools are still served.",
 }
 
 
@@ -41,7 +42,7 @@ class CallMetrics:
         self.content_type: str = prometheus_client.CONTENT_TYPE_LATEST
         self._registry = registry = prometheus_client.CollectorRegistry()
         counter = partial(prometheus_client.Counter, namespace=_NAMESPACE, registry=registry)
-        self._calls = counter("calls", "Calls of tools.", ["api", "tool", "outcome"])
+        self._calls = counter("calls", "Tool calls.", ["api", "tool", "outcome"])
         self._errors = counter("call_errors", "Calls that failed.", ["api", "kind"])
         self._seconds = prometheus_client.Histogram(
             "call_seconds",
@@ -52,7 +53,7 @@ class CallMetrics:
             registry=registry,
         )
         self._bytes = counter("http_bytes", "Bytes of bodies.", ["direction"])
-        self._refusals = counter("refusals", "What was refused.", ["reason"])
+        self._refusals = counter("refusals", "Refused requests.", ["reason"])
         self._restarts = counter("worker_restarts", "Workers that replaced another one.")
         # All reasons from the start: `rate()` does not see the rise of a new series from nothing.
         for reason in REASONS:

@@ -140,7 +140,7 @@ class TokenAuthenticator:
 
     def _user_name(self, claims: Mapping[str, Any]) -> str:
         if claims.get("iss") != self.table.issuer:
-            raise BadTokenError("the token is of another issuer", "token_issuer")
+            raise BadTokenError("the token is from another issuer", "token_issuer")
         # RFC 8707, section 2, and MCP: a token for another server must not be taken here.
         if self.table.audience.rstrip("/") not in _read_audiences(claims):
             raise BadTokenError("the token is for another audience", "token_audience")
@@ -151,7 +151,7 @@ class TokenAuthenticator:
         subject = claims.get("sub")
         is_text = isinstance(subject, str) and subject.isprintable()
         if not is_text or not 0 < len(str(subject).strip()) <= _LONGEST_SUBJECT:
-            raise BadTokenError("the token names no subject", "token_claims")
+            raise BadTokenError("the token has no subject (sub)", "token_claims")
         return f"{self.table.issuer}|{subject}"
 
     def _make_user_token(
@@ -310,7 +310,8 @@ def _read_static_tokens(tokens: Mapping[str, str], redactor: Redactor) -> dict[s
     for name, variable in tokens.items():
         token = expand_variables(variable, f"serve.auth.tokens.{name}").strip()
         if not _SHORTEST <= len(token) <= _LONGEST or not _TOKEN.fullmatch(token):
-            reason = f"give {_SHORTEST} letters and digits or more, such as: openssl rand -hex 32"
+            hint = "for instance from: openssl rand -hex 32"
+            reason = f"use at least {_SHORTEST} letters and digits, {hint}"
             raise SettingsError(f"serve.auth.tokens.{name}: {reason}")
         digest = hashlib.sha256(token.encode()).digest()
         if digest in digests.values():
@@ -342,7 +343,7 @@ def _check_times(claims: Mapping[str, Any], *, needs_end: bool) -> None:
     if not all(type(value) in (int, float) and math.isfinite(value) for value in times.values()):
         raise BadTokenError("the token has a time that is not a number", "token_claims")
     if "exp" not in times and needs_end:
-        raise BadTokenError("the token has no end (exp)", "token_claims")
+        raise BadTokenError("the token has no expiry (exp)", "token_claims")
     # RFC 9068, section 2.2: `exp` is required in a JWT. RFC 7662 makes it optional in a
     # response.
     if times.get("exp", now) <= now - _LEEWAY:

@@ -337,7 +337,7 @@ class ServedApis:
                 try:
                     await self.refresh()
                 except Exception:
-                    logger.exception("the changed tools could not be offered")
+                    logger.exception("clients could not be notified of changed tools")
                 self.on_refresh()
 
 

@@ -51,9 +51,9 @@ def _check(fits: Any, reason: str) -> AfterValidator:
 
 _SECRET = "write a reference to an environment variable, '${NAME}', not the secret."  # noqa: S105
 _Variable = Annotated[str, _check(VARIABLE.fullmatch, _SECRET)]
-_Url = Annotated[str, _check(is_protected, "give an https URL, or one of this machine.")]
+_Url = Annotated[str, _check(is_protected, "use an https URL, or a loopback address.")]
 _Algorithm = Annotated[str, _check(_ALGORITHM.fullmatch, "this is not a public-key algorithm.")]
-_User = Annotated[str, _check(_USER_NAME.fullmatch, "give a name without spaces and '|'.")]
+_User = Annotated[str, _check(_USER_NAME.fullmatch, "use a name without spaces and '|'.")]
 
 
 class AuthTable(Table):
@@ -76,17 +76,17 @@ class AuthTable(Table):
     @classmethod
     def _check_scopes(cls, scopes: tuple[str, ...]) -> tuple[str, ...]:
         if not scopes:
-            raise ValueError("an empty list lets nobody in; leave the key out to need no scope.")
+            raise ValueError("an empty list admits nobody; remove the key if no scope is required.")
         return scopes
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         if not self.issuer and not self.tokens:
-            raise ValueError("give issuer and audience, or tokens.")
+            raise ValueError("set issuer and audience, or tokens.")
         if self.issuer and not self.audience:
             raise ValueError("audience is missing: the name of this server in the issuer's tokens.")
         if self.issuer and not self.resource_url:
-            raise ValueError("audience is not a URL; give this server's own URL as resource, too.")
+            raise ValueError("audience is not a URL; set resource to this server's own URL, too.")
         return self
 
     @property
@@ -280,7 +280,7 @@ class ServeTable(Table):
     @classmethod
     def _check_path(cls, path: str) -> str:
         if path.removeprefix("/") in _RESERVED_NAMES:
-            raise ValueError(f"{path} is a page of the server itself.")
+            raise ValueError(f"{path} is reserved for the server itself.")
         return path
 
 
@@ -288,7 +288,7 @@ def role_warnings(roles: Mapping[str, RoleTable]) -> Iterator[str]:
     """Yield a warning for each role that all users have."""
     for name, role in roles.items():
         if not role.has_condition:
-            reason = "has none of users, scopes and claims, so all users have this role"
+            reason = "has no users, scopes or claims, so all users have this role"
             yield f"serve.roles.{name} {reason}; add a condition to restrict it."
 
 
@@ -347,10 +347,11 @@ def read_serving(path: str | os.PathLike[str]) -> Serving:
     tables = data.get("apis")
     for key in data:
         if key not in ("apis", "serve"):
-            reason = f"unknown key {key!r:.60}; a server's file has [serve] and [apis.NAME] only."
+            hint = "a server configuration has only the tables [serve] and [apis.NAME]."
+            reason = f"unknown key {key!r:.60}; {hint}"
             raise SettingsError(locate_message(str(file), lines, (key,), reason))
     if not isinstance(tables, dict) or not tables:
-        raise SettingsError(f"{file}: APIs are missing; add a table [apis.NAME] with a source.")
+        raise SettingsError(f"{file}: no API is configured; add a table [apis.NAME] with a source.")
     serve = validate_table(ServeTable, data.get("serve", {}), str(file), lines, ("serve",))
     serving = Serving(serve, {}, {}, {}, "serve" in data)
     for name, table in tables.items():

@@ -52,7 +52,7 @@ with require_extra("mcp"):
     from openapi_tools.http_server import HostCheck, HostGuard
 
 _PAGES = ("/healthz", "/readyz", "/metrics")
-_ADVICE = "This server has another name; allow_hosts of [serve] adds names."
+_ADVICE = "This host name is not allowed; add it to allow_hosts in [serve]."
 _GRACE = 3  # seconds for calls to end, for one person's server
 
 
@@ -77,7 +77,9 @@ def check_address(host: str, access: UserAccess | None, *, insecure: bool) -> No
     if not host or insecure or access is not None or is_loopback(host):
         return
     hint = "listen on 127.0.0.1, configure [serve.auth], or add --insecure to let everyone call"
-    raise click.UsageError(f"{host} can be reached by others, and calls need no login; {hint}.")
+    raise click.UsageError(
+        f"{host} is reachable from other machines, and calls need no login; {hint}."
+    )
 
 
 class StartedServer(NamedTuple):
@@ -209,7 +211,8 @@ class WebServer:
                 self._note_refused_tool(ctx, str((ctx.params or {}).get("name", "")))
             elif ctx.method == "resources/read":
                 self._refusals.note(
-                    "resource", f"{self._user_name(ctx)!r} read no file of this server"
+                    "resource",
+                    f"{self._user_name(ctx)!r} requested a file that this server does not have",
                 )
             raise
 

@@ -153,7 +153,7 @@ class UserCredentials:
         identity = self.read if tool.read_only else self.write
         mode = identity.table.mode
         if user is None:
-            raise identity.refusal("needs a user, and this request has none")
+            raise identity.refusal("needs a user, but this request has none")
         if mode == "static":
             if user.name not in identity.static:
                 raise identity.refusal("has no credential for this user")
@@ -161,7 +161,7 @@ class UserCredentials:
         if mode == "pass_through":
             # Spec: MCP, token passthrough: a token is sent only to the audience it was issued for.
             if identity.table.audience.rstrip("/") not in user.audiences:
-                reason = "takes tokens of its own audience, and yours has another"
+                reason = "accepts tokens for its own audience only; yours is for another"
                 raise identity.refusal(reason)
             return identity.credential(user.token.reveal())
         return identity.credential(UserTokens(self._state, self._ask_for_login, identity, user))

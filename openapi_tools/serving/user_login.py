@@ -77,11 +77,11 @@ _PAGE = (
 )
 _FORM = (
     '<form method="post"><input type="hidden" name="form" value="{form}">'
-    "<p>To log in at {api}, show that you are {user}:</p><p><label>Your token "
+    "<p>To log in at {api}, confirm that you are {user}:</p><p><label>Your token "
     'for this server <input type="password" name="token" autocomplete="off" required></label>'
-    "</p><button>Go on</button></form>"
+    "</p><button>Continue</button></form>"
 )
-_GONE = "This link has expired or was used. Make the call again to get another one."
+_GONE = "This link has expired or was already used. Repeat the call to get a new one."
 _FAILED = "<p>The login failed: {reason}</p>"
 _FOREIGN = "The form was not sent from this page. Open the link of the call again."
 
@@ -207,7 +207,7 @@ class Logins:
     async def _check_user(self, record: Record, token: str) -> None:
         access = await self._inbound.verify_token(token)
         if access.user.name != record["user"]:
-            reason = "this login belongs to the call of another user"
+            reason = "this login belongs to another user's call"
             raise BadTokenError(reason, "login_user")
 
     async def _redirect(self, record: Record, step: str, cookie: str) -> Response:
@@ -267,7 +267,7 @@ class Logins:
         await self._state.remove(_key("open", json.dumps([identity.id, record["user"]])))
         await self._state.put(_key("done", record["login"]), b"1", _SECONDS)
         logger.info("%s logged in at %s", ascii(record["user"]), identity.name)
-        return _render_page("You are logged in. Close this window, and make the call again.")
+        return _render_page("You are logged in. Close this window, and repeat the call.")
 
     @asynccontextmanager
     async def _open_login(self, record: Record) -> AsyncIterator[tuple[Login, LoginPlan]]:
@@ -292,7 +292,7 @@ class Logins:
             if plan.elsewhere and not config.openid_connect_url:
                 reason = f"name {' and '.join(plan.elsewhere)} in apis.{identity.name}.users"
                 raise CallError(
-                    "credentials", f"the document names endpoints of other servers; {reason}."
+                    "credentials", f"the document names endpoints at another origin; {reason}."
                 )
             yield login, plan
 
@@ -316,7 +316,7 @@ class Logins:
 def _refuse_embedding(request: Request) -> None:
     # A login is for a person who looks at it: not for frames, images or scripts of other pages.
     if request.headers.get("sec-fetch-dest", "document") != "document":
-        raise BadTokenError("open the link in a window of its own", "login_form")
+        raise BadTokenError("open the link in a new window", "login_form")
 
 
 def _read_fields(body: bytes) -> Record:

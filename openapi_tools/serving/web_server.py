@@ -105,16 +105,14 @@ def make_config(app: Any, options: Mapping[str, Any] | None = None) -> uvicorn.C
 def open_socket(host: str, port: int) -> socket.socket:
     """Return a listening socket."""
     if not host:
-        raise click.UsageError("--host is empty; give 0.0.0.0 to listen everywhere.")
+        raise click.UsageError("--host is empty; use 0.0.0.0 to listen on every address.")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listener = socket.create_server((host, port), family=family)
     except OSError as error:
         reason = (error.strerror or type(error).__name__).partition(" (")[0]
         hint = "choose another --host or --port."
-        raise click.ClickException(
-            f"{host}:{port} cannot be listened on ({reason}); {hint}"
-        ) from None
+        raise click.ClickException(f"{host}:{port} cannot be used ({reason}); {hint}") from None
     # Connections inherit it. asyncio does not set it on a socket that it did not open, and a
     # response in two writes would wait for the client's delayed acknowledgement: 40 ms.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

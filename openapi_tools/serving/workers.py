@@ -119,7 +119,7 @@ class WorkerSupervisor(Multiprocess):
             if process.exitcode is not None:
                 self._replace_worker(index, _describe_end(process))
             elif self._is_hung(process):
-                self._replace_worker(index, "did not respond and was ended")
+                self._replace_worker(index, "did not respond and was stopped")
         if self._announce is not None and any(each.is_ready for each in self._health.values()):
             self._announce()
             self._announce = None
@@ -148,7 +148,7 @@ class WorkerSupervisor(Multiprocess):
         new = Process(self.config, self.sockets)
         new.start()
         self.processes[index] = new
-        logger.warning("worker %s %s; worker %s replaces it", old.pid, reason, new.pid)
+        logger.warning("worker %s %s and is replaced by worker %s", old.pid, reason, new.pid)
         self._count_restart()
 
     def handle_int(self) -> None:
@@ -169,8 +169,8 @@ def _describe_end(process: Process) -> str:
     if code >= 0:
         return f"ended with exit code {code}"
     with suppress(ValueError):
-        return f"was ended by {signal.Signals(-code).name}"
-    return f"was ended by signal {-code}"
+        return f"was stopped by {signal.Signals(-code).name}"
+    return f"was stopped by signal {-code}"
 
 
 def run_workers(

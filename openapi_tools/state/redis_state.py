@@ -100,7 +100,7 @@ class RedisState(LeasedState):
             options = BlockingConnectionPool.from_url(url).connection_kwargs
         except (ValueError, TypeError):
             form = "redis://host:6379/0"
-            raise SettingsError(f"redis: the address is not of the form {form}.") from None
+            raise SettingsError(f"redis: the URL is not of the form {form}.") from None
         host, port = options.get("host", "localhost"), options.get("port", 6379)
         address = options.get("path") or f"{host}:{port}"
         self._name = excerpt(f"redis://{address}", 100)
@@ -268,5 +268,5 @@ def _read_secrets(text: str) -> list[bytes]:
     keys = text.split()
     if any(len(key) < _LEAST_KEY for key in keys):
         reason = f"the key of the shared state is shorter than {_LEAST_KEY} characters"
-        raise SettingsError(f"{reason}; make one: openssl rand -base64 32")
+        raise SettingsError(f"{reason}; generate one with: openssl rand -base64 32")
     return [hashlib.sha256(key.encode()).digest() for key in keys]

@@ -160,7 +160,7 @@ def read_record(value: bytes, shape: TypeAdapter[_Record]) -> _Record:
     """Parse a stored record.
 
     Raises:
-        ValueError: The record is damaged: not JSON, of another shape, nested too deep, or too
+        ValueError: The record is damaged: not JSON, of another shape, nested too deeply, or too
             large. The message contains nothing of the record.
     """
     if len(value) > _LARGEST_RECORD:
@@ -168,15 +168,15 @@ def read_record(value: bytes, shape: TypeAdapter[_Record]) -> _Record:
     try:
         record = json.loads(value, parse_constant=_refuse_constant)
     except RecursionError:
-        raise ValueError("it is nested too deep") from None
+        raise ValueError("it is nested too deeply") from None
     except ValueError:
         raise ValueError("it is not JSON") from None
     if _is_deep(record):
-        raise ValueError("it is nested too deep")
+        raise ValueError("it is nested too deeply")
     try:
         return shape.validate_python(record)
     except ValueError:
-        raise ValueError("it has another shape than the records of this version") from None
+        raise ValueError("it does not have the form of this version's records") from None
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -242,7 +242,7 @@ class LeasedState(ABC):
         """Give a slot back."""
 
     def __reduce__(self) -> NoReturn:
-        raise NotPicklableError("a shared state is not pickled; make it where it is needed.")
+        raise NotPicklableError("a shared state cannot be pickled; create it in each process.")
 
     def lock(self, key: str, seconds: float) -> AbstractAsyncContextManager[None]:
         """Hold a lock, as `SharedState.lock`."""

@@ -123,7 +123,7 @@ class MockApi:
         toolset = source if isinstance(source, Toolset) else load_tools(source)
         if not isinstance(toolset.bundled, Mapping):
             raise SettingsError(
-                "a mock responds from a document, and these tools have none; pass the document."
+                "a mock needs the document; pass it, as these tools were loaded without one."
             )
         return toolset.bundled, toolset
 

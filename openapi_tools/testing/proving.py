@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _ORDER = ("ok", "skipped", NOT_JUDGED_PREFIX, "failed")
 _EXAMPLE = "the document's example does not match its schema"
 _OWN_VALUE = "a default or example of the document does not match its schema"
-_NO_SAMPLE = f"{NOT_JUDGED_PREFIX}: no sampled input fits the document"
+_NO_SAMPLE = f"{NOT_JUDGED_PREFIX}: no sampled input matches the document"
 _UNSENT = "an empty array or object is not sent"
 # Errors about unions, discriminators and patterns that do not tell whether a value fits.
 _UNSURE = re.compile(
@@ -160,7 +160,7 @@ def _require_content(node: dict[str, Any]) -> dict[str, Any]:
 
 async def _try_input(tool: Any, api: MockApi, arguments: dict[str, Any]) -> _Attempt:
     if misfits := _find_misfits(arguments, tool.input_schema):
-        reason = f"no sampled input fits: {next(iter(misfits.values()))}"
+        reason = f"no sampled input matches: {next(iter(misfits.values()))}"
         return _Attempt(Proof(tool.name, NOT_JUDGED_PREFIX, NOT_JUDGED_PREFIX, reason), misfits)
     call_count, problem_count = len(api.calls), len(api.problems)
     result = await tool.execute(arguments)
@@ -317,7 +317,7 @@ def _make_proof(
 ) -> Proof:
     error = result.error or {}
     # A value made for a schema that it does not fit is not the tool's fault.
-    fault = _EXAMPLE if is_shown else f"{NOT_JUDGED_PREFIX}: no sample fits"
+    fault = _EXAMPLE if is_shown else f"{NOT_JUDGED_PREFIX}: no sample matches"
     problems_of_response = [
         p
         if p.startswith(NOT_JUDGED_PREFIX)

@@ -183,7 +183,7 @@ class Cassette(httpx.AsyncBaseTransport):
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         if mode not in MODES:
-            raise SettingsError(f"mode: {mode!r:.40} is none of {', '.join(MODES)}.")
+            raise SettingsError(f"mode must be one of {', '.join(MODES)}, not {mode!r:.40}.")
         self._path, self._transport, self._redactor = Path(path), transport, Redactor()
         self.records = mode == "all" or (mode == "once" and not self._path.exists())
         self._tape: list[Any] = []
@@ -241,7 +241,7 @@ class Cassette(httpx.AsyncBaseTransport):
             response: dict[str, Any] = self._tape[at]["response"]
             return response
         close = difflib.get_close_matches(request_line, self._lines, 1, 0)
-        nearest = f"the nearest one recorded is {close[0]:.500}" if close else "it is empty"
+        nearest = f"the closest recorded request is {close[0]:.500}" if close else "it is empty"
         reason = f"{self._path.name} has no response for {request_line:.500}; {nearest}."
         self._unmatched.append(reason)
         raise CallError("connection", reason)

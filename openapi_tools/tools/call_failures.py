@@ -81,8 +81,8 @@ def _missing_credential(call: Call) -> str:
 
 def _missing_base_path(call: Call, session: Session) -> str:
     url = base_url_with_server_path(call.tool.operation, session.settings)
-    reason = "base_url is missing the path of the document's own server"
-    return f"{reason}; if that is wrong, give Settings(base_url={url!r})" if url else ""
+    reason = "base_url does not have the path of the document's own server"
+    return f"{reason}; if it should have it, set Settings(base_url={url!r})" if url else ""
 
 
 def _add_reason(result: ToolResult, reason: str) -> ToolResult:

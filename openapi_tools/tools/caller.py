@@ -276,7 +276,7 @@ class Caller:
 
     def _check_result(self, result: Any) -> ToolResult:
         if not isinstance(result, ToolResult):
-            raise TypeError(f"a ToolResult is needed, not {type(result).__name__}")
+            raise TypeError(f"expected a ToolResult, not {type(result).__name__}")
         return check_usable(result, self._name) if self._has_own_steps else result
 
     async def _resume(self, call: Call) -> ToolResult:
@@ -311,7 +311,7 @@ class Caller:
         if not is_approval_needed(tool, self._session.settings):
             return
         if call.most_bytes:
-            raise DeniedError("a read that needs approval is not made before a write.")
+            raise DeniedError("a read that needs approval is not sent before a write.")
         if call.changes is None:
             call.changes = await find_changes(tool, call.arguments, call.context)
         preview = await self._endpoint.preview_request(call, for_person=True)

@@ -80,7 +80,7 @@ class FollowUps:
         if reader.long_operation.state == FAILED:
             reason = error_text(reader.reason, _REASON)
             label = f"{self._operation.method} {self._operation.path}"
-            message = f"{label} was accepted, but its work failed{reason and f': {reason}'}"
+            message = f"{label} was accepted, but the operation failed{reason and f': {reason}'}"
             facts = {"status": result.metadata.get("status"), "body": result.output}
             return ToolResult.failed("http", message, metadata=result.metadata, facts=facts)
         if reader.goes_on:

@@ -148,7 +148,7 @@ async def ask(guard: Callable[..., Any], *subjects: Any) -> Any:
     except (CallError, InputError):
         raise  # with the guardrail's own reason
     except PermissionError as error:
-        raise DeniedError(str(error) or f"{_name(guard)} refuses the call.") from error
+        raise DeniedError(str(error) or f"{_name(guard)} refused the call.") from error
     # A guardrail that is broken lets nothing pass.
     except Exception as error:
         logger.exception("%s failed; the call is refused", _name(guard))
@@ -249,7 +249,7 @@ def _apply_verdict(call: ToolCall, verdict: Any, guard: Callable[..., Any]) -> T
     if verdict is None or verdict is True:
         return call
     if verdict is False:
-        raise DeniedError(f"{_name(guard)} refuses the call.")
+        raise DeniedError(f"{_name(guard)} refused the call.")
     if isinstance(verdict, ToolCall):
         verdict = verdict.arguments
     if isinstance(verdict, Mapping):

@@ -91,7 +91,7 @@ class KeyedWrite:
         if record.arguments != self.arguments:
             raise InputError(
                 "this idempotency key was used for a call with other arguments; the request was "
-                "not sent. Give each write its own key."
+                "not sent. Use a new key for each write."
             )
         if (result := record.result) is not None:
             metadata = {**result.metadata, "replayed": True}
@@ -129,7 +129,7 @@ class KeyedWrite:
             try:
                 await self._write_record(result)
             except (OpenAPIToolsError, OSError, ValueError) as error:
-                logger.warning("the result of a write could not be kept: %s", error)
+                logger.warning("the result of a write could not be stored: %s", error)
         # Nothing was done, so a corrected call may use the key again. Any other status may mean
         # anything.
         elif _CLIENT_ERRORS <= status < _SERVER_ERRORS or status == _UNAVAILABLE:

@@ -152,8 +152,8 @@ class Session:
         return None if self.toolset is None else self.toolset()
 
     def __reduce__(self) -> Any:
-        reason = "tools share connections and credentials, which are neither pickled nor copied"
-        raise NotPicklableError(f"{reason}; load or import them again where they are needed.")
+        reason = "tools share connections and credentials and cannot be pickled or copied"
+        raise NotPicklableError(f"{reason}; load or import them in each process.")
 
 
 def make_settings(source: Any, overrides: Mapping[str, object] | None = None) -> Settings:

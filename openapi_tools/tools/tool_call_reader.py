@@ -31,12 +31,12 @@ def read_call(source: object) -> ToolCall:
     inner = _unwrap_call(source)
     name = _first_value(inner, _NAMES)
     if not isinstance(name, str) or not name:
-        raise InputError(f"{type(source).__name__} is not a tool call: it has no name of a tool.")
+        raise InputError(f"{type(source).__name__} is not a tool call: it has no tool name.")
     arguments = _read_arguments(_first_value(inner, _ARGUMENTS))
     try:
         return ToolCall(id=read_id(source), name=name, arguments=arguments)
     except ValidationError:
-        raise InputError("the arguments of a call have to be an object with names.") from None
+        raise InputError("the arguments of a call must be an object with names.") from None
 
 
 def read_id(source: object) -> str:
@@ -64,7 +64,7 @@ def _read_arguments(source: object) -> dict[str, Any]:
     copy: dict[str, Any] | None = _try_call(dict, source) if isinstance(source, Mapping) else None
     if copy is None:
         kind = type(source).__name__
-        raise InputError(f"the arguments of a call have to be an object, not {kind}.")
+        raise InputError(f"the arguments of a call must be an object, not {kind}.")
     return copy
 
 

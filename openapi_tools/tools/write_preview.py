@@ -161,7 +161,7 @@ def _describe_changes(
     undo = _describe_undo(tool, names, neighbours, is_there=state.success)
     if not state.success:
         effect = "creates it" if tool.method == "PUT" else "finds nothing to change"
-        return Changes((f"nothing is there yet (404): the call {effect}",), undo)
+        return Changes((f"it does not exist yet (404): the call {effect}",), undo)
     changes = list(_find_lines(tool, arguments, state.output, marked))
     lines = [line for _, line in changes[:_LINES]] or ["no property changes"]
     if left_out := [place for place, _ in changes[_LINES:]]:
@@ -180,14 +180,16 @@ def _describe_undo(
         return f"call {name}" if name else "no tool does"
     if tool.method != "DELETE":
         former = "state" if tool.method == "PUT" else "values"
-        return f"call {tool.name} with the former {former}"
+        return f"call {tool.name} with the previous {former}"
     if "PUT" in names:
-        return f"call {names['PUT']} with the former state"
+        return f"call {names['PUT']} with the previous state"
     # What was deleted is created again where its collection takes a POST.
     above = tool.path.rstrip("/").rpartition("/")[0]
     creators = (t.name for t in neighbours if t.method == "POST" and _is_same_path(t.path, above))
     name = next(creators, "")
-    return f"call {name} with the former state (it may get another id)" if name else "no tool does"
+    return (
+        f"call {name} with the previous state (it may get another id)" if name else "no tool does"
+    )
 
 
 def _find_lines(

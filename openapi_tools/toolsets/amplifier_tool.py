@@ -135,7 +135,7 @@ class AmplifierTool:
         start = time.perf_counter()
         # The session ends at once: nothing new may begin, above all no write.
         if _read(_read(self._coordinator, "cancellation"), "is_immediate") is True:
-            reason = f"{self.name} was not called: the session ends."
+            reason = f"{self.name} was not called, because the session is ending."
             result = ToolResult.failed("denied", reason)
         else:
             result = await self._tool.execute(input, context=self._context(context))

@@ -49,7 +49,7 @@ class DefinitionLists:
         if defer:
             definitions = defer_definitions(profile, definitions, tools)
         elif len(definitions) > limit:
-            excess = f"takes {limit} tools in one request, and these are {len(definitions)}"
-            notes.append(f"{profile}: the provider {excess}; select those that you need.")
+            excess = f"accepts {limit} tools in one request, but there are {len(definitions)}"
+            notes.append(f"{profile}: the provider {excess}; select the ones you need.")
         self.profile, self.notes[profile] = profile, notes
         return definitions

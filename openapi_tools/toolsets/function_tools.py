@@ -88,7 +88,7 @@ class FunctionTool(OperationTool):
         """Return the request of the tool that a call runs; CallError where it runs none."""
         tool, tool_arguments = self.target_tool(self.check(arguments))
         if tool is self:
-            raise CallError("protocol", f"{self.name} sends no request by itself.")
+            raise CallError("protocol", f"{self.name} does not send a request itself.")
         return tool.preview(dict(tool_arguments))
 
     async def run(self, call: ToolCall, context: Any = None) -> ToolResult:

@@ -36,7 +36,7 @@ async def mount_tools(toolset: _Tools, coordinator: Any) -> Callable[[], Awaitab
     if taken:
         names = ", ".join(taken[:_NAMED]) + (", …" if len(taken) > _NAMED else "")
         hint = "load or generate yours with a prefix, or select others."
-        raise SettingsError(f"tools of these names are mounted already: {names}; {hint}")
+        raise SettingsError(f"tools with these names are already mounted: {names}; {hint}")
     async with AsyncExitStack() as stack:
         for tool in stack.enter_context(_adapt_tools(coordinator, toolset)):
             await coordinator.mount("tools", tool, name=tool.name)

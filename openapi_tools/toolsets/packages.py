@@ -237,12 +237,12 @@ def _read_settings(members: dict[str, Any], base_url: str) -> Settings:
         if not variables:
             raise
     make_settings({name: value for name, value in members.items() if name != _BASE_URL})
-    raise SettingsError(f"{_BASE_URL}: {variables} is no http:// or https:// address.")
+    raise SettingsError(f"{_BASE_URL}: {variables} is not an http:// or https:// URL.")
 
 
 def check_selected(toolset: Toolset, select: Select | None) -> Toolset:
     """Return a toolset; SettingsError where a selection leaves no tool."""
     if select is not None and not len(toolset):
-        reason = "no tool of the document has all of these; nothing is selected."
+        reason = "no tool matches all of these conditions."
         raise SettingsError(f"select: {reason}")
     return toolset

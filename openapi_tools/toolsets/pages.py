@@ -44,7 +44,7 @@ class PageLimits(NamedTuple):
 
 def _find_fault(name: Any, arguments: Any, limits: PageLimits) -> str:
     if not isinstance(name, str):
-        return f"pages: give the name of a tool, not {type_name(name)}."
+        return f"pages: expected the name of a tool, not {type_name(name)}."
     if not isinstance(arguments, Mapping):
         return f"pages: the arguments must be a mapping by name, not {type_name(arguments)}."
     for limit, value in limits._asdict().items():
@@ -189,7 +189,7 @@ class PagedItems:
     def _read_page(self, step: Step | None, output: Any, next_step: Step | None) -> list[Any]:
         items = [] if output is None else paging.find_items(output, self._paging)
         if items is None and not self.pages:
-            return self._stop("no_items", "the response holds no list")
+            return self._stop("no_items", "the response contains no list")
         items = items or []
         # A digest, so that no page is kept in memory for the comparison.
         digest = hashlib.blake2b(dump_json_bytes(items), digest_size=16).digest()
@@ -200,7 +200,7 @@ class PagedItems:
         # A server that ignores the argument sends the same page for ever.
         if items and digest in self._digests and not self._grows:
             self._step = None
-            return self._stop("loop", f"page {self.pages + 1} has the items of an earlier page")
+            return self._stop("loop", f"page {self.pages + 1} repeats the items of an earlier page")
         self._digests.append(digest)
         self.pages += 1
         self._empty = 0 if items else self._empty + 1
@@ -226,10 +226,10 @@ class PagedItems:
                 self._stop("outside", f"the next page is not requested: {step.outside}")
             elif not step.arguments and not step.url:
                 verb = "are" if step.sure > paging.LIKELY else "may be"
-                words = f"there {verb} more items, and no argument asks for them"
+                words = f"there {verb} more items, but no argument requests them"
                 self._stop("no_way", step.shortfall or words)
             elif key in self._requested:
-                self._stop("loop", "the next page is one that was asked for before")
+                self._stop("loop", "the next page was requested before")
             elif self._empty >= _MOST_EMPTY:
                 self._stop("no_progress", f"{self._empty} pages in a row were empty")
             elif self.pages >= self._limits.max_pages:
@@ -240,7 +240,7 @@ class PagedItems:
     def _stop_after_last_page(self) -> None:
         # The items that came may be fewer than the API says it has.
         if self._starts_at_first_page and self._total is not None and self.items < self._total:
-            words = f"{self.items} of {self._total} came; no argument asks for more"
+            words = f"{self.items} of {self._total} were returned; no argument requests more"
             self._stop("no_way", words)
         else:
             self._stop("complete", "")

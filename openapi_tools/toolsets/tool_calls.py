@@ -83,7 +83,7 @@ async def resume_job(
     """Ask for the state of a long-running operation, as `Toolset.resume` does."""
     name, url = (job.get("tool"), job.get("url")) if isinstance(job, Mapping) else (None, None)
     if not isinstance(name, str) or not isinstance(url, str):
-        reason = "a job has a tool and a url, as the metadata['job'] of a result."
+        reason = "a job must have a tool and a url, as metadata['job'] of a result has."
         return ToolResult.failed("invalid_input", reason)
     options = CallOptions(wait, address=url, is_poll=True)
     return (await call_named_tool(toolset, name, {}, context, None, options))[0]

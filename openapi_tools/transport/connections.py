@@ -243,16 +243,16 @@ def _describe_tls_error(error: ssl.SSLError) -> str:
     # Of a handshake, or of an alert that followed it.
     if isinstance(error, ssl.SSLCertVerificationError):
         text = excerpt(" ".join(str(error.verify_message).split()), _EXCERPT_CHARS).rstrip(".")
-        hint = "; Settings(ca_file=…) trusts other authorities" if _ISSUER.search(text) else ""
+        hint = "; add its authority with Settings(ca_file=…)" if _ISSUER.search(text) else ""
         return f"the server's certificate is not trusted: {text}{hint}"
     reason = str(error.reason or "")
     if any(word in reason for word in _NOT_TLS):
-        return "the server does not use TLS; is its URL one of http?"
+        return "the server does not use TLS; should its URL begin with http://?"
     if "CERTIFICATE_REQUIRED" in reason:
         return "the server asks for a client certificate"
     if "ALERT" in reason and any(word in reason for word in _CERTIFICATE_ALERTS):
         return "the server does not accept the client certificate"
-    words = reason.replace("_", " ").lower()[:_EXCERPT_CHARS] or "broken off"
+    words = reason.replace("_", " ").lower()[:_EXCERPT_CHARS] or "aborted"
     return f"the TLS handshake failed: {words}"
 
 

@@ -62,10 +62,10 @@ def timeout_error(
     """
     reason = f"{describe_request(request)} timed out after {seconds:g} s"
     if proxy:
-        reason += f"; it was not sent, as the proxy {proxy} had not made a connection."
+        reason += f"; it was not sent, because the proxy {proxy} had not connected."
         return CallError("timeout", reason, retryable=True)
     if waiting:
-        reason += "; it was not sent, as too many other calls are running."
+        reason += "; it was not sent, because too many other calls are running."
         return CallError("timeout", reason, retryable=True)
     return CallError(
         "timeout", reason + _describe_outcome(request), retryable=is_repeatable(request)
@@ -87,7 +87,9 @@ def make_call_error(error: Exception, request: httpx.Request, seconds: float) ->
         case httpx.TimeoutException() | TimeoutError():
             call_error = timeout_error(request, seconds)
         case httpx.DecodingError():
-            call_error = CallError("decode", f"{call}: the response's content coding is broken.")
+            call_error = CallError(
+                "decode", f"{call}: the content coding of the response is not valid."
+            )
         case httpx.LocalProtocolError() | httpx.UnsupportedProtocol():
             call_error = CallError("protocol", f"{call} cannot be sent over HTTP.")
         case httpx.ConnectError() | httpx.ProxyError():
@@ -97,9 +99,9 @@ def make_call_error(error: Exception, request: httpx.Request, seconds: float) ->
         case httpx.RemoteProtocolError() if str(error).startswith(_BAD_LOCATION):
             call_error = redirect_error(request, "a location", "it is not a URL")
         case httpx.RemoteProtocolError() if not any(word in str(error) for word in _CUT_OFF):
-            call_error = protocol_error(request, "sent a response that breaks HTTP")
+            call_error = protocol_error(request, "sent a response that is not valid HTTP")
         case httpx.HTTPError() | httpx.StreamError() | OSError() | EOFError():
-            reason = f"{call}: the connection broke before the response was complete"
+            reason = f"{call}: the connection was lost before the response was complete"
             retryable = is_repeatable(request)
             call_error = CallError(
                 "connection", reason + _describe_outcome(request), retryable=retryable

@@ -86,7 +86,7 @@ class CachedResponse(NamedTuple):
         try:
             status, headers, received, elapsed, stored_mark = read_record(head, _HEAD)
         except ValueError as error:
-            logger.warning("a cached response is damaged, so the API is asked: %s", error)
+            logger.warning("a cached response is damaged, so the API is called: %s", error)
             return None
         if stored_mark != mark:
             return None
@@ -143,7 +143,7 @@ class HttpCache:
                     await self._renew_mark(mark_key)
             except (CallError, OSError) as error:  # a TimeoutError is an OSError
                 reason = type(error).__name__
-                message = "cached responses may be old: a write could not be noted (%s)"
+                message = "cached responses may be stale: a write could not be recorded (%s)"
                 logger.warning(message, reason)
 
     async def _renew_mark(self, mark_key: str) -> None:

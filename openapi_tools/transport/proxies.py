@@ -99,7 +99,7 @@ def _name_proxy(proxy: Proxy) -> Iterator[None]:
     except ProxyFaultError:
         raise
     except httpx.RemoteProtocolError as error:
-        raise ProxyFaultError(proxy, "its response breaks HTTP", is_lasting=True) from error
+        raise ProxyFaultError(proxy, "its response is not valid HTTP", is_lasting=True) from error
     except httpx.TransportError as error:
         reason = str(error) or "the connection broke"
         raise ProxyFaultError(proxy, reason, is_lasting=isinstance(error, TlsError)) from error
@@ -143,7 +143,7 @@ async def _authenticate(connection: Connection, proxy: Proxy, replies: _SocksRep
     await connection.write(bytes((_SOCKS, len(methods), *methods)))
     _, method = await replies.take(2)
     if method not in methods:
-        reason = "SOCKS: it accepts no password" if has_credentials else _NO_CREDENTIALS
+        reason = "SOCKS: it does not accept a password" if has_credentials else _NO_CREDENTIALS
         raise ProxyFaultError(proxy, reason, is_lasting=True)
     if method == _PASSWORD:
         parts = [_prefix_length(proxy, part) for part in (proxy.user, proxy.password)]

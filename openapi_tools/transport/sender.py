@@ -119,7 +119,7 @@ class Sender:
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
-            reason = "tools need a running event loop of asyncio, and there is none."
+            reason = "tools must be called from a running asyncio event loop."
             raise CallError("connection", reason) from None
         self._leave_parents_clients()
         return self._loop_clients.get(loop) or await self._add_loop_client(loop)
@@ -317,7 +317,7 @@ class Attempts:
         self._sender.policy.check_name(url.host, url.port or (443 if url.scheme == "https" else 80))
         if getattr(client, "is_closed", False) is True:
             call = describe_request(request)
-            reason = f"{call} was not sent: the client given for the tools is closed."
+            reason = f"{call} was not sent: the client passed for the tools is closed."
             raise CallError("connection", reason, retryable=False)
         if not options.trusted:
             return
@@ -349,12 +349,12 @@ class Attempts:
         if self._exchange is None:
             why = " while waiting for credentials; it was not sent."
         else:
-            why = "; it was not sent, as other calls used up what the limits in the settings allow."
+            why = "; it was not sent, because the limits in the settings left no slot for it."
         reason = f"{self._call_name} timed out after {self.seconds:g} s{why}"
         return CallError("timeout", reason, retryable=True)
 
     def _closed_error(self) -> CallError:
-        reason = f"{self._call_name} was stopped: the toolset is closed"
+        reason = f"{self._call_name} was cancelled: the toolset was closed"
         if not self.count:
             return CallError("connection", f"{reason}; it was not sent.")
         safe = is_safe(self._call_name.partition(" ")[0])
@@ -384,6 +384,6 @@ def _adapt_client(client: Any) -> httpx.AsyncClient:
     methods = (getattr(client, name, None) for name in ("send", "aclose"))
     if isinstance(client, type) or not all(map(inspect.iscoroutinefunction, methods)):
         kind = f"the class {client.__name__}" if isinstance(client, type) else type(client).__name__
-        reason = "give an httpx.AsyncClient or an httpx2.AsyncClient"
+        reason = "pass an httpx.AsyncClient or an httpx2.AsyncClient"
         raise SettingsError(f"client: {kind} cannot send requests; {reason}.")
     return cast("httpx.AsyncClient", client)

@@ -51,7 +51,7 @@ def client_tls_context(
     except (OSError, ValueError) as error:
         reason = f"the client certificate cannot be used ({_describe_file_fault(error)})"
         raise CredentialsError(
-            f"{reason}; give PEM files of a certificate and its key, and the key's password."
+            f"{reason}; pass PEM files of a certificate and its key, and the key's password."
         ) from None
     return context
 

@@ -296,7 +296,7 @@ class _CheckableSchema:
     def _find_fault(self, keyword: str, value: Any) -> str:
         shape = next((shape for words, shape in _SHAPES if keyword in words), None)
         if shape is not None and not (isinstance(value, shape) and value != []):
-            return "holds no schema where one is expected"
+            return "contains no schema where one is expected"
         if keyword == "$ref" and not (isinstance(value, str) and f"{value}/".startswith("#/")):
             return "points outside the schema"
         if keyword == "$dynamicRef":

@@ -232,7 +232,7 @@ def _read_decimal(value: Decimal) -> float:
         return int(value)
     number = float(value)
     if Decimal(repr(number)) != value:
-        raise InputError(f"{value!s:.50} has more digits than a JSON number keeps; pass a string.")
+        raise InputError(f"{value!s:.50} has more digits than a JSON number holds; pass a string.")
     return number
 
 

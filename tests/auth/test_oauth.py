@@ -264,7 +264,7 @@ async def test_an_error_code_is_quoted_if_it_is_one_with_status_200_too(code, st
     error = await asked(saying({"error": code}, status=status))
 
     assert error.kind == "credentials"
-    assert f"refuses: {told}" in error.reason
+    assert f"refused the request: {told}" in error.reason
 
 
 async def test_secrets_follow_no_redirect():

@@ -255,7 +255,7 @@ def test_a_chosen_port_is_used_and_one_in_use_is_told():
         page.ask("GET", "/")  # the server runs
 
     assert result.exit_code == 1
-    assert f"127.0.0.1:{port} cannot be listened on" in result.stderr
+    assert f"127.0.0.1:{port} cannot be used" in result.stderr
     assert host == f"127.0.0.1:{port}"
 
 

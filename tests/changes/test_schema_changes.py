@@ -14,7 +14,7 @@ from schema_pairs import VALUES, described, pairs
 from openapi_tools.changes.schema_changes import compare_schemas
 from openapi_tools.changes.tool_changes import describe_difference
 
-UNKNOWN = "changed in a way that may refuse what was valid"
+UNKNOWN = "changed; input that was valid may now be refused"
 TEXT, COUNT, OBJECT = {"type": "string"}, {"type": "integer"}, {"type": "object"}
 CLOSED = {"type": "object", "additionalProperties": False}
 
@@ -117,7 +117,7 @@ STRUCTURES = [
      UNKNOWN, True),
     ({"prefixItems": [TEXT]}, {"prefixItems": [dict(TEXT)]}, None, False),
     (any_of(TEXT), any_of(TEXT, COUNT), "anyOf has 1 more alternative", False),
-    (any_of(TEXT, COUNT), any_of(COUNT), "an alternative is gone or allows less", True),
+    (any_of(TEXT, COUNT), any_of(COUNT), "an alternative was removed or is stricter", True),
     (any_of(TEXT, COUNT), any_of(COUNT, TEXT), "the order", False),
     (any_of(FILTER, TEXT), any_of(members(x=COUNT), TEXT), "/x type was 'string', is 'integer' now",
      True),

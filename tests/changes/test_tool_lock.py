@@ -84,10 +84,10 @@ async def test_changed_and_new_tools_are_quarantined_and_the_reason_is_told(lock
 
     assert str(refused) == (
         "no tool is called 'list_pets': list_pets is quarantined, as it differs from "
-        "openapi-tools.lock: 1 argument changed; it may break callers. A person has to look at it, "
+        "openapi-tools.lock: 1 argument changed; it may break callers. A person must review it, "
         "then run `openapi-tools lock SPEC list_pets --accept`."
     )
-    assert "1 description changed; it breaks no caller" in str(words)
+    assert "1 description changed; existing callers keep working" in str(words)
     assert "a new tool is quarantined" in str(new)
     assert [w for w in toolset.warnings if "get_pet is gone; it may break callers" in w]
 
@@ -189,8 +189,8 @@ async def test_a_model_that_calls_a_new_tool_hears_no_more_than_that(lock):
         refused = await toolset.call("send", {})
 
     assert str(refused) == (
-        "no tool is called 'send': a new tool is quarantined; it breaks no caller. A person has to "
-        "look at it, then run `openapi-tools lock SPEC --accept`."
+        "no tool is called 'send': a new tool is quarantined; existing callers keep "
+        "working. A person must review it, then run `openapi-tools lock SPEC --accept`."
     )
     assert any("send is new" in warning for warning in toolset.warnings)
 

@@ -343,8 +343,8 @@ def test_what_fails_and_what_is_not_judged_is_told_apart(run, write):
         "shows_another ok failed response: the document's example does not match its schema: body:"
     )
     assert cells["shows_another"].startswith(f"{told} 'many' is not")
-    assert "no sampled input fits: /code" in cells["asks_too_much"]
-    assert "leads nowhere" in cells["GET /broken"]
+    assert "no sampled input matches: /code" in cells["asks_too_much"]
+    assert "does not exist" in cells["GET /broken"]
 
 
 def test_junit_has_a_case_for_each_tool_and_says_what_was_not_judged(run, write):
@@ -423,7 +423,7 @@ def test_a_document_of_which_nothing_can_be_judged_fails(run, write):
     result = run("prove", write({"/a": UNPROVED["/pattern"]}))
 
     assert result.exit_code == 1
-    assert result.stderr.startswith("nothing could be checked: no sampled input fits: /code")
+    assert result.stderr.startswith("nothing could be checked: no sampled input matches: /code")
 
 
 PNG = {"schema": {"type": "string", "format": "binary"}}

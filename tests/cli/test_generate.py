@@ -226,15 +226,15 @@ OBSTACLES = {
     "dangling": "is a symbolic link, which is not followed",
     "x" * 300: "choose a shorter name",
     "foreign": "README.md: not generated; move that away or choose another folder.",
-    "linked": "museum_tools: a generated folder belongs here, and this is not one",
-    "folder": "README.md: a generated file belongs here, and this is not one",
+    "linked": "museum_tools: this is not a generated folder",
+    "folder": "README.md: this is not a generated file",
 }
 SPEC_OUT = ("SPEC", "--output", "out")
 REFUSED = [
     ("SPEC needs --output, the folder of the package.", "SPEC"),
     ("SPEC needs --output, the folder of the package.", "SPEC", "--output", ""),
     ("'x' is not one of 'package', 'module'", *SPEC_OUT, "--layout", "x"),
-    ("layout: 'module' is for Python", *SPEC_OUT, "--target", "exathena", "--layout", "module"),
+    ("layout 'module' is for the target", *SPEC_OUT, "--target", "exathena", "--layout", "module"),
     ("--check and --diff write nothing", *SPEC_OUT, "--check", "--force"),
     ("--check and --diff write nothing", *SPEC_OUT, "--diff", "--force"),
     ("unexpected extra argument", *SPEC_OUT, "SPEC"),
@@ -287,7 +287,7 @@ def test_a_key_that_stands_twice_is_found_in_a_large_document(run, write, here):
 
     result = run("generate", spec, "--output", "out")
 
-    told = "/paths/~1a/get/responses: 'responses' stands twice; the last one counts."
+    told = "/paths/~1a/get/responses: 'responses' is a duplicate key; the last one counts."
     assert result.exit_code == 0
     assert told in result.stderr
 
@@ -396,7 +396,7 @@ def test_a_package_is_never_emptied(run, write, here, target, options, left):
 
     assert (result.exit_code, result.stdout) == (2, "")
     assert (elsewhere.exit_code == 0) is (left is None) is (here / "new").exists()
-    skipped = ["none of its 2 operations can be a tool", "GET /two at ",
+    skipped = ["none of its 2 operations can become a tool", "GET /two at ",
                "GET /one at /paths/~1one/get/parameters/0: "]  # fmt: skip
     told = skipped if left else ["the package of 2 tools is unchanged"]
     assert [text for text in told if text not in result.stderr] == []
@@ -546,7 +546,7 @@ def test_a_file_that_is_no_toml_is_named(run, project, content):
         (GOOD + 'tags = ["nope"]\n', "The document has the tags Events, Operations, Tickets."),
         (TABLE + OUTPUT + 'spec = "nowhere.yaml"\n', "/nowhere.yaml: no such file."),
         (TABLE + OUTPUT + 'spec = "-"\n', "/-: no such file."),
-        (TABLE + SPEC + 'output = "a\\u0000b"\n', "no usable path"),
+        (TABLE + SPEC + 'output = "a\\u0000b"\n', "the path is not valid"),
         (TABLE + OUTPUT + 'spec = "a\\u0000b"\n', "is not a valid path"),
     ],
 )  # fmt: skip

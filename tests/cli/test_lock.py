@@ -34,7 +34,7 @@ def test_it_is_written_then_compared_then_accepted(run, spec, write, tmp_path):
         "list_pets changed; it may break callers",
         "    /shop is required now",
     ]
-    assert "add_pet changed; it breaks no caller" in differs.stdout
+    assert "add_pet changed; existing callers keep working" in differs.stdout
     assert differs.stderr == "2 of 2 tools changed, 1 breaking.\n"
     (first, _) = json.loads(run("lock", other, "--json").stdout)["changes"]
     assert (first["tool"], first["breaking"]) == ("list_pets", True)

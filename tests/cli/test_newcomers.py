@@ -88,7 +88,7 @@ HOURS = ("museum.yaml", "get_museum_hours")
 ROWS = [
     # SPEC
     ("wrong path", 2, "list musem.yaml", ["musem.yaml: no such file"]),
-    ("a folder", 2, "list .", ["is a folder; give the document's file"]),
+    ("a folder", 2, "list .", ["is a folder; name the document's file"]),
     ("an empty file", 2, "list empty.yaml", ["empty.yaml: the document is empty"]),
     ("YAML typo", 2, "list typo.yaml", ["typo.yaml: not valid YAML: line 4, column 2"]),
     ("JSON typo", 2, "list typo.json", ["not valid JSON: line 1, column 21: expected `,`"]),
@@ -97,31 +97,36 @@ ROWS = [
     ("AsyncAPI", 2, "list async.yaml", ["looks like an AsyncAPI document"]),
     ("an old version", 2, "list old.json", ["'swagger' is '1.2'; this package reads Swagger 2.0"]),
     ("no SPEC", 2, "list", ["pass SPEC, or --config with a file that names its source"]),
-    ("no paths", 0, "list nothing.yaml", ["no paths with operations, hence no tools"]),
+    ("no paths", 0, "list nothing.yaml", ["it has no operations, so there are no tools"]),
     # addresses
     ("Swagger UI", 2, "list {site}/docs", ["HTML page", "names the document {site}/openapi.json;"]),
     ("Redoc", 2, "list {site}/api/redoc", ["names the document {site}/v1/openapi.yaml;"]),
-    ("service-desc", 2, "list {site}/", ["names the document {site}/api-docs/desc; give that"]),
+    ("service-desc", 2, "list {site}/", ["names the document {site}/api-docs/desc; use that"]),
     ("a link", 2, "list {site}/link", ["names the document {site}/desc.json;"]),
     ("another link", 2, "list {site}/readme", ["names the document {site}/files/openapi.json;"]),
-    ("HTML", 2, "list {site}/page", ["HTML page; give the address of the document itself"]),
+    ("HTML", 2, "list {site}/page", ["HTML page; use the URL of the document itself"]),
     ("no openapi.json", 2, "list {site}/openapi.json", ["status 404", "often at /openapi.json"]),
-    ("a closed port", 2, "list http://127.0.0.1:9/a", ["(Connection refused). Check the address"]),
+    ("a closed port", 2, "list http://127.0.0.1:9/a", ["(Connection refused). Check the URL"]),
     ("refused DNS", 2, "list http://no.invalid/a", ["no connection to no.invalid", "Check the"]),
-    ("http for https", 2, "list https://{host}/a", ["does not use TLS; is its URL one"]),
-    ("a certificate", 2, "list {tls}/a", ["certificate is not trusted", "--ca-file trusts other"]),
+    ("http for https", 2, "list https://{host}/a", ["does not use TLS; should its URL"]),
+    (
+        "a certificate",
+        2,
+        "list {tls}/a",
+        ["certificate is not trusted", "authority with --ca-file"],
+    ),
     # commands and options
     ("wrong command", 2, "calls museum.yaml", ["No such command 'calls'. Did you mean 'call'"]),
     ("wrong option", 2, "list museum.yaml --timout 3", ["'--timout'. Did you mean '--timeout'"]),
     ("TOML typo", 2, "list bad.toml", ["bad.toml:2: this is not TOML"]),
-    ("wrong key", 2, "list key.toml", ["key.toml:2: timeout: unknown key; there are source"]),
+    ("wrong key", 2, "list key.toml", ["key.toml:2: timeout: unknown key; expected one of source"]),
     ("server's file", 2, "list two.toml", ["two.toml configures 2 APIs; choose one with --api (a"]),
     ("wrong tag", 0, "list museum.yaml --tag Event", ["no tool is selected", "Events, Operations"]),
     # calls
     ("wrong operation", 2, "call museum.yaml get_hours", ["'get_hours'", "get_museum_hours"]),
     ("another case", 2, "call museum.yaml getMuseumHour", ["did you mean get_museum_hours"]),
     ("unlike any", 2, "call museum.yaml nope", ["among 8 tools; `openapi-tools list SPEC` lists"]),
-    ("one argument", 2, "call shop.json get_it zzz=1", ["'zzz'; there is flag."]),
+    ("one argument", 2, "call shop.json get_it zzz=1", ["'zzz'; expected flag."]),
     ("wrong argument", 2, "call {hours} limt=3", ["unknown argument 'limt'; did you mean limit"]),
     ("no equals sign", 2, "call {hours} limit", ["'limit' is not of the form name=value"]),
     (
@@ -192,17 +197,19 @@ def test_a_document_without_a_host_says_so_before_a_call(run, places, command, s
 def test_a_server_without_a_host_is_named_by_lint(run, places):
     told = [run("lint", places["folder"] / name).stdout for name in ("swagger.json", "shop.json")]
 
-    assert "no-server: the server '/v1' has no host; add it, or every user has to give" in told[0]
-    assert "no-server: no server is named; add one, or every user has to give --base" in told[1]
+    assert "no-server: the server '/v1' has no host; add it, or every user must set" in told[0]
+    assert (
+        "no-server: the document has no server; add one, or every user must set --base" in told[1]
+    )
 
 
 MISTAKES = [
     ("wrong path", "musem.yaml", {}, "musem.yaml: no such file"),
-    ("a folder", ".", {}, "is a folder; give the document's file"),
-    ("a page", "{site}/docs", {}, "names the document {site}/openapi.json; give that address"),
-    ("a closed port", "http://127.0.0.1:9/a", {}, "Check the address, and that the server runs."),
+    ("a folder", ".", {}, "is a folder; name the document's file"),
+    ("a page", "{site}/docs", {}, "names the document {site}/openapi.json; use that URL"),
+    ("a closed port", "http://127.0.0.1:9/a", {}, "Check the URL, and that the server is running."),
     ("a number", 7, {}, "a document is a URL, a path, a dict, a string or bytes"),
-    ("nothing", None, {}, "source: give a document, or a configuration that names one"),
+    ("nothing", None, {}, "source is missing; pass a document, or a configuration"),
     ("a response", {"data": []}, {}, "looks like a response of an API, not its description"),
     (
         "a URL in settings",
@@ -210,7 +217,7 @@ MISTAKES = [
         {"settings": "http://x"},
         "expected Settings(timeout=10), or",
     ),
-    ("a tag in select", "shop.json", {"select": "pets"}, 'select: give Select(tags=["…"])'),
+    ("a tag in select", "shop.json", {"select": "pets"}, 'select: expected Select(tags=["…"])'),
     ("a token", "museum.yaml", {"credentials": "t"}, '{{"bearerAuth": "…"}}'),
     ("a scheme", "museum.yaml", {"credentials": {"a": "t"}}, "it has 'MuseumPlaceholderAuth'"),
     ("a keyword", "shop.json", {"base_ulr": "x"}, "unknown setting; did you mean base_url"),

@@ -132,7 +132,7 @@ def test_stubs_are_data_too(run, pets):
         (["run"], "Missing argument 'FILE'"),
         (["run", "nothing.py"], "'nothing.py': No such file or directory."),
         (["run", "-", "--timeout", 0], "0.0 is not in the range"),
-        (["run", "-", "--calls", 10**20], "limits: calls must be above 0 and at most"),
+        (["run", "-", "--calls", 10**20], "limits: calls must be greater than 0 and at most"),
     ],
 )
 def test_wrong_usage_is_one_line(refused, pets, command, said):

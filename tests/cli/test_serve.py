@@ -138,7 +138,7 @@ def many(count, **more):
     return {f"/a{n}": {"get": {"operationId": f"a{n}", **more}} for n in range(count)}
 
 
-MANY = "129 tools are more than the 128 that providers take at once; --mode tools offers each tool."
+MANY = "129 tools exceed the limit of 128 that providers accept; --mode tools offers each tool."
 LONG = "the definitions of these tools take more than 20,000 tokens; --mode tools offers each tool."
 WORDS = {"parameters": [
     {"name": f"q{n}", "in": "query", "description": "word " * 40, "schema": {"type": "string"}}

@@ -282,7 +282,7 @@ async def test_nothing_from_outside_is_loaded_as_a_state(given, server):
         kind, result = await ended(code, "await get_user(1)", context)
 
         assert kind == "denied"
-        assert "none of it was repeated" in result.output
+        assert "nothing was repeated" in result.output
         assert await quiet(server) == 0
 
 

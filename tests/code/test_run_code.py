@@ -79,7 +79,7 @@ FAILURES = {
         "try:\n    await get_user(404)\nexcept ApiError as error:\n    error.status",
         "str(error) has status and reason",
     ),
-    "an unknown module": ("import statistics", "No module named 'statistics'; there are"),
+    "an unknown module": ("import statistics", "No module named 'statistics'; available"),
     "a call in brackets": ("get_user(1)['name']", "not subscriptable; await the call"),
     "pages of a call": ("await pages(list_items())", "write pages(function, argument=...)"),
     "tasks": ("import asyncio\nasyncio.create_task(get_user(1))", "use asyncio.gather"),
@@ -96,7 +96,7 @@ FAILURES = {
     "infinite": ("[1e308 * 10]", "result[0] is inf"),
     "a huge number": ("[10 ** 400]", "308 digits"),
     "a larger number": ("[10 ** 5000]", "308 digits"),
-    "a circle": ("x = {}\nx['a'] = [x]\nx", "result['a'][0] holds itself"),
+    "a circle": ("x = {}\nx['a'] = [x]\nx", "result['a'][0] contains itself"),
     "deep": ("x = 1\nfor _ in range(5000):\n    x = [x]\nx", "nested deeper than 100"),
     "bytes": ("b'a'", "of type bytes"),
     "an instance": ("class A:\n    pass\n{'a': A()}", "result['a'] is of type A"),
@@ -202,14 +202,16 @@ async def test_an_argument_that_belongs_inside_another_is_an_error_that_says_so(
 def test_wrong_limits_are_refused():
     toolset = Shop().toolset()
 
-    with pytest.raises(SettingsError, match="seconds must be above 0"):
+    with pytest.raises(SettingsError, match="seconds must be greater than 0"):
         CodeLimits(seconds=0)
     with pytest.raises(SettingsError, match="calls"):
         CodeLimits(calls=True)
     for name in ("seconds", "cpu_seconds", "memory_bytes", "recursion", "calls"):
-        with pytest.raises(SettingsError, match=f"limits: {name} must be above 0 and at most"):
+        with pytest.raises(
+            SettingsError, match=f"limits: {name} must be greater than 0 and at most"
+        ):
             CodeLimits(**{name: 10**20})
-    with pytest.raises(SettingsError, match="give CodeLimits"):
+    with pytest.raises(SettingsError, match="must be CodeLimits"):
         toolset.code_tools(limits={"seconds": 1})
 
 

@@ -120,8 +120,8 @@ PIPES = {"style": "pipeDelimited", "explode": False, "printed": True}
 PARAMETERS = [
     (Parameter("q", "querystring"), "whole query string"),
     (Parameter("q", "query", inner=(",",)), "lists in lists"),
-    (Parameter("a b", "header"), "no header has"),
-    (Parameter("a;", "cookie"), "no cookie has"),
+    (Parameter("a b", "header"), "is not valid for a header"),
+    (Parameter("a;", "cookie"), "is not valid for a cookie"),
     (Parameter("q", "query", style="x"), "the style 'x'"),
     (Parameter("q", "query", media_type="text/csv"), "content of its own"),
     (Parameter("q", "query", **PIPES), "'|' between its values"),
@@ -145,7 +145,7 @@ BODIES = [
 OBSTACLES = [
     (Operation("COPY", "/"), "method 'COPY'"),
     (Operation("GET", "/?a|b"), "'|' in its query"),
-    (Operation("GET", "/\ud800"), "half of a surrogate pair"),
+    (Operation("GET", "/\ud800"), "lone surrogate"),
     *((Operation("GET", "/", parameters=(one,)), reason) for one, reason in PARAMETERS),
     *((Operation("POST", "/", body=body), reason) for body, reason in BODIES),
 ]

@@ -61,7 +61,7 @@ LEFT_OUT = {
     "the cookie parameter 'c' has content of its own.",
     "the header parameter 'X-Y' has content of its own.",
     "the header parameter 'x' has lists in lists",
-    "the method 'Copy' is none that Elixir's client knows.",
+    "the method 'Copy' is not supported by Elixir's client.",
     "the query parameter 'x' has '|' between its values",
     "the query parameter 'x' has content of its own.",
     "the query parameter 'x' has lists in lists",

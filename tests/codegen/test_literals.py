@@ -161,7 +161,7 @@ def test_anything_else_is_refused(value):
 @pytest.mark.parametrize("levels", [60, 900, 3_000])
 def test_a_value_nested_too_deep_is_refused(levels):
     for key in ("", "a", "k" * 95):
-        with pytest.raises(TooDeep, match="nested too deep"):
+        with pytest.raises(TooDeep, match="nested too deeply"):
             write_literal(nested(levels, key=key))
 
 

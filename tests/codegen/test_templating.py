@@ -67,7 +67,7 @@ def test_files_without_the_tools_of_the_document_are_not_written(tmp_path, monke
         (tmp_path / template.name).write_text(text)
     monkeypatch.setattr(Templates.__init__, "__defaults__", (tmp_path,))
 
-    with pytest.raises(OpenAPIToolsError, match="do not hold the tools of the document"):
+    with pytest.raises(OpenAPIToolsError, match="do not contain the document's tools"):
         package(record("a"))
 
 

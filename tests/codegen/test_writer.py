@@ -254,8 +254,8 @@ UNUSABLE = {
     "file/inner/most": "a file is in the way: choose another folder",
     "link": "link: is a symbolic link, which is not followed; name the folder that it points to",
     "dangling": "dangling: is a symbolic link",
-    "a\0b": "no usable path",
-    "\ud800": "no usable path",
+    "a\0b": "the path is not valid",
+    "\ud800": "the path is not valid",
     **dict.fromkeys(["o" * 300, "é" * 200, "x/" * 3000 + "x"], "choose a shorter name"),
 }
 
@@ -289,7 +289,7 @@ def test_a_link_at_a_file_is_not_followed(out, path, target):
             write_files(out, NEW, manifest=MANIFEST, force=force)
 
         assert failure.value.path == str(out / path)
-        assert "belongs here" in failure.value.reason
+        assert "this is not a generated" in failure.value.reason
 
 
 @POSIX
@@ -307,7 +307,7 @@ def test_something_else_in_the_way_is_refused(out, path, make, kind):
         (out / path).rename(out.parent / "victim")
     make(out / path)
 
-    with pytest.raises(OutputError, match=f"{path}: a generated {kind} belongs here"):
+    with pytest.raises(OutputError, match=f"{path}: this is not a generated {kind}"):
         write_files(out, NEW, manifest=MANIFEST, force=True)
     assert (out / MANIFEST).read_text() == OLD[MANIFEST]
 
@@ -363,7 +363,7 @@ def test_the_last_check_before_writing_is_on_the_real_folder(tmp_path, path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "link").symlink_to("..")
 
-    with nothing_changes(tmp_path), pytest.raises(OutputError, match="leads out of the folder"):
+    with nothing_changes(tmp_path), pytest.raises(OutputError, match="is outside the folder"):
         writer.make_folders(tmp_path / "out", path)
 
 
@@ -429,7 +429,7 @@ def test_what_is_read_only_stays_as_it_is(room, locked):
         ("mkdir", 2, errno.EACCES,
          "Permission denied; allow that, or choose another folder and run again."),
         ("fsync", 0, errno.ENOSPC, "No space left on device; free some space and run again."),
-        ("fsync", 2, errno.EIO, "put that right and run again. Nothing was changed."),
+        ("fsync", 2, errno.EIO, "fix that and run again. Nothing was changed."),
     ],
 )  # fmt: skip
 def test_a_failure_while_preparing_changes_nothing(room, monkeypatch, code, advice, name, after):

@@ -44,7 +44,7 @@ def test_a_file_that_changes_in_this_moment_is_noticed(out, monkeypatch, shared)
         (out / "museum_tools" / "__init__.py").write_text("MINE = 1\n")
 
     monkeypatch.setattr(writer, "link_file", keep)
-    with pytest.raises(OutputError, match="at this moment; run again"):
+    with pytest.raises(OutputError, match="are being changed; run again"):
         write_files(out, NEW, manifest=MANIFEST)
 
     assert (out / "museum_tools" / "__init__.py").read_text() == "MINE = 1\n"
@@ -55,7 +55,7 @@ def test_a_file_that_changes_in_this_moment_is_noticed(out, monkeypatch, shared)
 def test_a_second_generator_waits_and_then_says_so(room, monkeypatch):
     monkeypatch.setattr(writer, "PATIENCE", 0.05)
 
-    expected = pytest.raises(OutputError, match="another run of openapi-tools is at work here")
+    expected = pytest.raises(OutputError, match="another openapi-tools process is writing here")
     with writer.lock_folder(room.parent) as alone, nothing_kept(room), expected:
         write_files(room, NEW, manifest=MANIFEST)
 

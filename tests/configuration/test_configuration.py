@@ -319,13 +319,13 @@ WRONG = [
     ('[select]\nnames = ["serch_shops"]', "no tool has the name 'serch_shops'; did you mean"),
     ('[select]\npaths = ["/nowhere*"]', "3: select.paths: no tool has the path '/nowhere*'."),
     ('[select.exclude]\nnames = ["delte_*"]', "3: select.exclude.names: no tool has the name"),
-    ('[select]\nmethods = ["trace"]', "2: select: no tool of the document has all of these;"),
-    ("[select]\ntags = []", "3: select.tags: an empty list selects nothing; leave the key out"),
+    ('[select]\nmethods = ["trace"]', "2: select: no tool matches all of these conditions"),
+    ("[select]\ntags = []", "3: select.tags: an empty list selects nothing; remove the key"),
     ('[select]\ntags = ["orders"]\nnames = []', "4: select.names: an empty list selects nothing"),
     ("[tools.search_shops]\nmedia_type = []", "media_type: an empty list names no media type"),
     ('[select]\ntags = "orders"', "3: select.tags: this must be a list."),
     ("tools = 3", "2: tools: this must be a table."),
-    ("[answers]\nfield = 3", "3: answers.field: unknown key; there are drop, nulls, max_"),
+    ("[answers]\nfield = 3", "3: answers.field: unknown key; expected one of drop, nulls"),
     ('base_url = "${SHAPING_TEST_UNSET}"', "2: base_url: the environment variable"),
     ('[credentials]\nkye = "${SHAPING_TEST_UNSET}"', "no security scheme 'kye'; did you mean key?"),
     ('[tools.search_shops]\nmedia_type = "json"', "media_type: 'json' is not a media type"),
@@ -364,7 +364,7 @@ def test_a_file_that_cannot_be_read_is_an_error(content, tmp_path):
 
 
 def test_without_a_source_there_is_nothing_to_load():
-    with pytest.raises(SettingsError, match="give a document, or a configuration that names one"):
+    with pytest.raises(SettingsError, match="pass a document, or a configuration that names one"):
         load_tools(config={"prefix": "a_"})
 
 

@@ -77,7 +77,7 @@ async def test_a_number_of_a_parameter_is_read(recorder, monkeypatch):
 
 
 def test_a_value_that_does_not_fit_is_refused_without_being_shown():
-    with pytest.raises(SettingsError, match="the value of SHOP_TOKEN does") as caught:
+    with pytest.raises(SettingsError, match="the value of SHOP_TOKEN is not valid") as caught:
         load_tools(api({"type": "integer"}), config=fixing("${SHOP_TOKEN}"))
 
     assert SECRET not in str(caught.value)

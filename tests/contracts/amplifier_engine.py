@@ -104,7 +104,7 @@ async def test_what_is_mounted_is_what_amplifier_calls_a_tool(tools, mount, coor
         assert not hasattr(tool, "native_tool_spec"), "no provider runs it"
         assert not hasattr(tool, "_other")
     assert tools["get_pet_by_id"].read_only
-    with pytest.raises(SettingsError, match="mounted already: add_pet, create_user, "):
+    with pytest.raises(SettingsError, match="already mounted: add_pet, create_user, "):
         await mount(coordinator)
 
 
@@ -349,7 +349,7 @@ async def test_a_session_that_is_cancelled_at_once_sends_no_more(tools, coordina
     result = await tools["get_pet_by_id"].execute({"petId": 3})
 
     assert result.error["type"] == "denied"
-    assert result.error["message"] == "get_pet_by_id was not called: the session ends."
+    assert result.error["message"] == "get_pet_by_id was not called, because the session is ending."
     assert recorder.requests == []
 
 

@@ -189,7 +189,7 @@ async def test_a_model_is_told_when_its_arguments_are_no_object(shop, recorder):
     texts = await told(shop, [("get_pet", given) for given in ('{"petId": 3', "[1]")])
 
     assert texts[0].startswith("the arguments of a call are not valid JSON: ")
-    assert texts[1] == "the arguments of a call have to be an object, not list."
+    assert texts[1] == "the arguments of a call must be an object, not list."
     assert recorder.requests == []
 
 

@@ -143,14 +143,14 @@ async def test_one_configuration_may_name_several_documents():
 
 FAULTS = [
     ("x", SettingsError, "configuration: must be a mapping by name, not str."),
-    ({"url": "x"}, SettingsError, "configuration: there is no 'url'; there are spec, specs, sel"),
-    ({"spec": described("a"), "overlays": 7}, SettingsError, "overlays: give a list of URLs"),
-    ({"spec": None}, SettingsError, "configuration: 'spec' is missing; give the URL or"),
+    ({"url": "x"}, SettingsError, "configuration: unknown key 'url'; expected one of spec, specs"),
+    ({"spec": described("a"), "overlays": 7}, SettingsError, "overlays: expected a list of URLs"),
+    ({"spec": None}, SettingsError, "configuration: 'spec' is missing; set it to the URL"),
     ({"specs": {}}, SettingsError, "configuration: 'specs' must be a list of mappings, not dict."),
     ({"specs": ["x"]}, SettingsError, "specs/0: must be a mapping by name, not str."),
-    ({"specs": [{"specs": []}]}, SettingsError, "specs/0: there is no 'specs'; there are spec, se"),
-    ({"specs": [], "spec": "x"}, SettingsError, "no other key may stand beside 'specs'; put"),
-    ({"specs": [{"spec": described("a")}, {}]}, SettingsError, "specs/1: 'spec' is missing; give"),
+    ({"specs": [{"specs": []}]}, SettingsError, "specs/0: unknown key 'specs'; expected one"),
+    ({"specs": [], "spec": "x"}, SettingsError, "'specs' cannot be combined with other keys; put"),
+    ({"specs": [{"spec": described("a")}, {}]}, SettingsError, "specs/1: 'spec' is missing; set"),
     ({"spec": described("a"), "select": {"tags": ["slip"]}}, SettingsError,
      "select: no tool has the tag 'slip'. The document has no tags."),
     ({"spec": "no/such/file.yaml"}, SourceError, "no/such/file.yaml"),
@@ -161,9 +161,9 @@ FAULTS = [
     ({"specs": [{"spec": described("a"), "settings": {"timeout": -1}}]}, SettingsError,
      "specs/0: timeout: input should be greater than 0"),
     ({"specs": [{"spec": described("a")}, {"spec": described("b")}]}, SettingsError,
-     "specs/1: specs/0 has a tool of the same name, make; give"),
+     "specs/1: specs/0 has a tool of the same name, make; set"),
     ({"specs": [{"spec": described("a")}, {"spec": described("b"), "select": {"tag": "x"}}]},
-     SettingsError, "specs/1: select: there is no 'tag'"),
+     SettingsError, "specs/1: select: unknown key 'tag'"),
 ]  # fmt: skip
 
 

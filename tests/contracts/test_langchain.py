@@ -188,7 +188,7 @@ def test_recursion_is_cut_in_words():
 
     assert body["properties"]["parents"]["items"] == {
         "type": "object",
-        "description": "Takes what `body` takes.",
+        "description": "Takes the arguments of `body`.",
     }
     assert body["properties"]["tag"] == {
         "type": "string",

@@ -128,7 +128,7 @@ async def test_reads_run_beside_each_other_and_the_rest_alone(shop, recorder):
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        ("[1]", "the arguments of a call have to be an object, not list."),
+        ("[1]", "the arguments of a call must be an object, not list."),
         *((nothing, "/petId: missing required argument.") for nothing in ("null", "", None, {})),
         ('{"petId": 3', "the arguments of a call are not valid JSON: EOF while parsing an object"),
     ],

@@ -209,7 +209,7 @@ async def test_00x_a_name_is_unique_across_mounted_tools(mount):
     cleanup = await mount(coordinator, {})
     before = dict(coordinator.tools)
 
-    with pytest.raises(SettingsError, match="mounted already"):
+    with pytest.raises(SettingsError, match="already mounted"):
         await mount(coordinator, {})
 
     assert coordinator.tools == before

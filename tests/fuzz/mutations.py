@@ -68,7 +68,7 @@ class Tampered(NamedTuple):
         return root
 
     def data(self):
-        """Return it as bytes; the seed's where it is nested too deep to be written."""
+        """Return it as bytes; the seed's where it is nested too deeply to be written."""
         try:
             data = self._written()
         except RecursionError:

@@ -269,7 +269,7 @@ def test_messages_name_the_path_as_it_is_given_now(file, monkeypatch):
 
     warnings = load_tools("openapi.json").warnings
 
-    assert warnings == ("openapi.json: no paths with operations, hence no tools.",)
+    assert warnings == ("openapi.json: it has no operations, so there are no tools.",)
 
 
 @pytest.mark.parametrize("ref", ["other.json#/schema", "http://b.example/x.json"])

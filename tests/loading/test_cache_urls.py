@@ -166,7 +166,7 @@ def test_a_copy_stands_in_for_a_server_that_fails_if_asked(site, status):
     assert is_from_cache(stale)
     assert servers_of(stale) == servers_of(first)
     reason = f"the server responded with status {status}."
-    copy = "This is the copy of less than a minute ago."
+    copy = "The cached copy is from less than a minute ago."
     assert stale.warnings == (f"{site.at()} was not read: {reason} {copy}",)
 
 
@@ -181,7 +181,7 @@ def test_a_copy_stands_in_for_a_server_that_cannot_be_reached(site, monkeypatch)
         site.load()
     stale, moved = site.load(stale=True), site.load("/old.json?x=1", stale=True)
 
-    assert "the copy of 3 days ago" in stale.warnings[0]
+    assert "cached copy is from 3 days ago" in stale.warnings[0]
     assert stale["get_it"].description == moved["get_it"].description == "One"
     assert servers_of(moved) == [site.at("/v1")]
 

@@ -205,7 +205,7 @@ def test_a_keyword_that_values_keep_stays_enforced(schema, good, bad, place):
 
     assert [value for value in good if not fits(tool, value, place)] == []
     assert [value for value in bad if fits(tool, value, place)] == []
-    assert [text for text in toolset.warnings if "does not fit its own schema" not in text] == []
+    assert [text for text in toolset.warnings if "does not match its own schema" not in text] == []
 
 
 def test_a_pattern_that_is_not_enforced_stays_in_the_description():
@@ -217,8 +217,8 @@ def test_a_pattern_that_is_not_enforced_stays_in_the_description():
     }
     (warning,) = toolset.warnings
     assert warning == (
-        '/paths/~1x/get/parameters/0/schema/pattern: "YYYY-MM-DD" is a mask of characters; '
-        "it is not enforced."
+        '/paths/~1x/get/parameters/0/schema/pattern: "YYYY-MM-DD" is a character mask, not a '
+        "regular expression; it is not enforced."
     )
 
 
@@ -338,7 +338,7 @@ def test_the_example_of_a_component_that_refers_to_itself_is_read():
     assert tool.input_schema["$defs"]["Node"]["examples"] == [{"next": {"size": 2}}]
     (warning,) = toolset.warnings
     assert warning == (
-        '/components/schemas/Node/example: {"next": {"size": "2"}} does not fit its own schema; '
+        '/components/schemas/Node/example: {"next": {"size": "2"}} does not match its own schema; '
         'it is read as {"next": {"size": 2}}.'
     )
 
@@ -490,5 +490,5 @@ def test_each_kind_of_contradiction_is_told_ten_times_and_counted():
     warnings = load_tools(document({"/x": {"get": operation(parameters=listed)}})).warnings
 
     assert len(warnings) == 22
-    assert warnings[10] == "2 further keywords are contradicted by their schema's own values."
-    assert warnings[21] == "2 further examples and defaults do not fit their own schema."
+    assert warnings[10] == "2 more keywords are contradicted by their schema's own values."
+    assert warnings[21] == "2 more examples and defaults do not match their own schema."

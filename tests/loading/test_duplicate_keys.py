@@ -56,9 +56,9 @@ def test_the_document_loads_and_names_the_place(place, comment):
     toolset = load_tools(text)
 
     assert [tool.name for tool in toolset] == ["do"]
-    (warning,) = [w for w in toolset.warnings if "stands twice" in w]
+    (warning,) = [w for w in toolset.warnings if "is a duplicate key" in w]
     assert warning.startswith(f"{pointer}: ")
-    with pytest.raises(DocumentError, match="stands twice"):
+    with pytest.raises(DocumentError, match="is a duplicate key"):
         load_tools(text, strict=True)
 
 
@@ -80,8 +80,8 @@ def test_a_document_that_is_referred_to_is_read_alike(tmp_path):
     toolset = load_tools(tmp_path / "api.json")
 
     assert [tool.name for tool in toolset] == ["do"]
-    assert any("item.json#/get: 'get' stands twice" in w for w in toolset.warnings)
-    with pytest.raises(DocumentError, match="stands twice"):
+    assert any("item.json#/get: 'get' is a duplicate key" in w for w in toolset.warnings)
+    with pytest.raises(DocumentError, match="is a duplicate key"):
         load_tools(tmp_path / "api.json", strict=True)
 
 

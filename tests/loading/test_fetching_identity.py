@@ -315,7 +315,7 @@ def test_a_stale_copy_is_used_as_it_is():
 
     assert names(toolset) == ["one"]
     assert len(site.asked) == 2
-    assert "the copy of less than a minute ago" in toolset.warnings[0]
+    assert "copy is from less than a minute ago" in toolset.warnings[0]
 
 
 def test_what_a_document_refers_to_is_fetched_with_credentials_at_its_own_origin_only():

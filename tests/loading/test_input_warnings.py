@@ -54,7 +54,7 @@ def test_a_keyword_that_cannot_be_read_is_left_out_with_a_warning(key, value, op
     assert schemas_of(toolset) == schemas_of(with_member({"x-a": 1}, openapi=openapi))
     assert toolset.skipped == ()
     assert toolset.warnings == (
-        f"{SCHEMA}/properties/a/{key}: {value!r} cannot be used as {key!r}; it is left out.",
+        f"{SCHEMA}/properties/a/{key}: {value!r} cannot be used as {key!r}; it is ignored.",
     )
 
 
@@ -168,7 +168,7 @@ def test_any_value_is_taken_where_something_else_than_a_schema_stands(schema, pl
 
     assert len(toolset) == len(toolset.warnings) == 1
     assert toolset.warnings[0].startswith(f"{SCHEMA}{place}: ")
-    assert toolset.warnings[0].endswith(" is not a schema; any value is taken there.")
+    assert toolset.warnings[0].endswith(" is not a schema; any value is accepted there.")
 
 
 def test_a_reference_inside_of_what_is_left_out_costs_nothing():
@@ -208,7 +208,7 @@ def test_the_warning_names_the_place_in_the_document(place, item):
 
     toolset = load_tools(document({"/x": item}, components=components))
 
-    said = "'5' cannot be used as 'minimum'; it is left out."
+    said = "'5' cannot be used as 'minimum'; it is ignored."
     assert toolset.warnings == (f"{place}/minimum: {said}",)
 
 
@@ -218,7 +218,7 @@ def test_a_parameter_of_swagger_is_a_schema_but_for_its_own_members():
     toolset = load_tools(document({"/x": get(parameter)}, openapi="2.0"))
 
     place = "/paths/~1x/get/parameters/0/maxLength"
-    assert toolset.warnings == (f"{place}: '5' cannot be used as 'maxLength'; it is left out.",)
+    assert toolset.warnings == (f"{place}: '5' cannot be used as 'maxLength'; it is ignored.",)
 
 
 def test_a_keyword_in_another_file_is_named_with_the_file(tmp_path):
@@ -247,7 +247,7 @@ def test_of_many_keywords_the_first_are_told_and_the_others_counted():
 
     assert len(toolset.warnings) == 11
     assert toolset.warnings[9].startswith(f"{SCHEMA}/properties/p9/title: 9 ")
-    more = "30 further keywords of schemas cannot be used; they are left out."
+    more = "30 more keywords of schemas cannot be used; they are ignored."
     assert toolset.warnings[10] == more
 
 

@@ -565,7 +565,7 @@ def test_parameters_whose_names_cannot_be_sent_are_left_out_with_a_warning(place
     assert list(toolset["get_x"].input_schema["properties"]) == ["a"]
     where = "/components/parameters/Odd" if referred else "/paths/~1x/get/parameters/0"
     (warning,) = toolset.warnings
-    said = f"{name!r} cannot be sent as the name of a {place} parameter; it is left out."
+    said = f"{name!r} cannot be sent as the name of a {place} parameter; it is ignored."
     assert warning == f"{where}/name: {said}"
 
 
@@ -585,7 +585,7 @@ def test_names_that_cannot_be_sent_are_told_first_and_counted_where_they_are_man
     warnings = tools({"/x": {"get": operation(parameters=listed)}}).warnings
 
     assert len(warnings) == 11
-    assert warnings[-1] == "3 further names of parameters cannot be sent; they are left out."
+    assert warnings[-1] == "3 more names of parameters cannot be sent; they are ignored."
 
 
 @pytest.mark.parametrize("flat", [True, False])

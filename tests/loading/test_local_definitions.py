@@ -76,14 +76,17 @@ async def test_the_definition_is_found_in_the_nearest_schema(name, form, recorde
     assert json.loads(recorder.last.body) == HOME
     assert refused.error["type"] == "invalid_input"
     assert len(recorder.requests) == 1
-    assert any("leads here, as it leads nowhere in the document" in w for w in toolset.warnings)
+    assert any(
+        "is read as this schema, because it does not exist in the document" in w
+        for w in toolset.warnings
+    )
 
 
 def test_the_warning_has_the_place_of_the_definition():
     (warning,) = load_tools(DOCUMENTS["$defs in a body"]).warnings
 
     place = "/paths/~1x/post/requestBody/content/application~1json/schema/$defs/Address"
-    assert warning.startswith(f"{place}: '#/$defs/Address' leads here")
+    assert warning.startswith(f"{place}: '#/$defs/Address' is read as this schema")
 
 
 def test_equal_references_mean_the_definitions_around_them():
@@ -160,7 +163,7 @@ def test_a_name_that_is_nowhere_still_skips_the_operation():
     toolset = load_tools(document(with_body(schema)))
 
     assert len(toolset) == 0
-    assert "leads nowhere" in toolset.skipped[0].reason
+    assert "does not exist" in toolset.skipped[0].reason
 
 
 def test_a_definition_in_another_file_is_found_there(tmp_path):

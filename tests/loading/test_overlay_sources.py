@@ -50,7 +50,7 @@ async def test_an_overlay_is_applied_in_an_event_loop_too():
 
 @pytest.mark.parametrize("given", [7, None, {7}])
 def test_overlays_of_another_type_are_refused(given):
-    with pytest.raises(SettingsError, match="overlays: give a list"):
+    with pytest.raises(SettingsError, match="overlays: expected a list"):
         load_tools(farm(), overlays=given)
 
 

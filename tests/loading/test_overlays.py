@@ -444,7 +444,10 @@ def test_what_is_doubtful_in_the_text_of_an_overlay_is_told():
     twice = text.replace('"target"', '"description": "a", "description": "b", "target"')
 
     assert load_tools(farm(), overlays=[twice]).warnings == (
-        "overlays[0]: /actions/0/description: 'description' stands twice; the last one counts.",
+        (
+            "overlays[0]: /actions/0/description: 'description' is a duplicate key; "
+            "the last one counts."
+        ),
     )
 
 

@@ -96,8 +96,8 @@ def test_the_error_carries_the_name_and_the_pointer():
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ('{"a": {"b": [1, 2', "not valid JSON: line 1, column 17: the text ends too early."),
-        ('{"a": "b', "not valid JSON: line 1, column 8: the text ends too early."),
+        ('{"a": {"b": [1, 2', "not valid JSON: line 1, column 17: unexpected end of the document."),
+        ('{"a": "b', "not valid JSON: line 1, column 8: unexpected end of the document."),
         ('{\n "a": 1\n "b": 2}', "not valid JSON: line 3, column 2: expected `,` or `}`."),
         ('{\n "é": "ü" x}', "not valid JSON: line 2, column 11: expected `,` or `}`."),
         ('{"a": 1} {"b": 2}', "not valid JSON: line 1, column 10: trailing characters."),
@@ -181,9 +181,9 @@ def test_of_a_duplicate_key_the_last_one_counts_unless_strict(text):
     parsed = parse_document(text.encode(), name="api")
 
     assert parsed.root == {"paths": {"/pets/~me": {"get": {}, "put": {}}}}
-    told = f"{place}/get: 'get' stands twice{line}; the last one counts."
+    told = f"{place}/get: 'get' is a duplicate key{line}; the last one counts."
     assert parsed.warnings == (told,)
-    said = f"api#{place}: 'get' stands twice in one object{line} and hides the first"
+    said = f"api#{place}: 'get' is a duplicate key in one object{line} and replaces the first"
     assert refusal(text, strict=True).startswith(said)
 
 
@@ -196,13 +196,15 @@ def test_a_duplicate_documentation_property_is_a_warning(comment, key):
 
     assert parsed.root == {"info": {key: "c", "b": 1}}
     place = " (again in line 2)" if comment else ""
-    assert parsed.warnings == (f"/info/{key}: '{key}' stands twice{place}; the last one counts.",)
+    assert parsed.warnings == (
+        f"/info/{key}: '{key}' is a duplicate key{place}; the last one counts.",
+    )
 
 
 @pytest.mark.parametrize("text", in_both_formats('{"a": {"title": {"b": 1, "b": 2}, "title": 1}}'))
 def test_what_a_duplicate_hides_is_looked_at_in_yaml_and_gone_in_json(text):
     if text.startswith("#"):
-        assert refusal(text, strict=True).startswith("api#/a/title: 'b' stands twice")
+        assert refusal(text, strict=True).startswith("api#/a/title: 'b' is a duplicate key")
     else:
         assert root(text) == {"a": {"title": 1}}
 
@@ -215,7 +217,7 @@ def test_a_duplicate_name_is_refused_although_it_reads_like_documentation(commen
     text = f'{{"{outer}": {text}}}' if outer else text
 
     said = refusal(comment + text, strict=True)
-    assert f"api#/{holder}: 'description' stands twice" in said
+    assert f"api#/{holder}: 'description' is a duplicate key" in said
 
 
 @pytest.mark.parametrize(
@@ -228,16 +230,16 @@ def test_a_duplicate_name_is_refused_although_it_reads_like_documentation(commen
     ],
 )
 def test_no_spelling_hides_a_duplicate(text):
-    assert "stands twice" in refusal(text, strict=True)
-    assert "stands twice" in parse_document(text.encode(), name="").warnings[0]
+    assert "is a duplicate key" in refusal(text, strict=True)
+    assert "is a duplicate key" in parse_document(text.encode(), name="").warnings[0]
 
 
 def test_duplicates_are_looked_for_in_large_documents_only_when_asked():
     padding = "x" * DUPLICATES_BYTES
 
     for text, found, said in (
-        (f'{{"a": 1, "a": 2, "x": "{padding}"}}', 2, "'a' stands twice"),
-        (f"a: 1\na: 2\nx: {padding}\n", 2, "'a' stands twice"),
+        (f'{{"a": 1, "a": 2, "x": "{padding}"}}', 2, "'a' is a duplicate key"),
+        (f"a: 1\na: 2\nx: {padding}\n", 2, "'a' is a duplicate key"),
         (f'{{"a": 1e999, "x": "{padding}"}}', math.inf, "api#/a: a number that JSON does not have"),
     ):
         assert root(text)["a"] == root(text, find_duplicates=False)["a"] == found
@@ -258,7 +260,7 @@ def test_json_duplicates_are_found_exactly(data):
     if len(dict(pairs)) == len(pairs):
         assert root(text) == dict(pairs)
     else:
-        assert "stands twice" in refusal(text, strict=True)
+        assert "is a duplicate key" in refusal(text, strict=True)
         assert root(text) == dict(pairs)
 
 
@@ -269,7 +271,7 @@ def test_many_duplicates_are_counted(comment):
     parsed = parse_document(f'{comment}{{{text}"x": 1}}'.encode(), name="")
 
     assert len(parsed.warnings) == 101
-    assert parsed.warnings[-1] == "150 further keys stand twice."
+    assert parsed.warnings[-1] == "150 more duplicate keys."
 
 
 # Depth and size

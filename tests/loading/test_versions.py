@@ -88,14 +88,14 @@ def test_of_a_method_in_two_cases_the_standards_own_counts():
     assert [tool.name for tool in first] == [tool.name for tool in second] == ["own"]
     (skipped,) = first.skipped
     assert (skipped.pointer, skipped.path) == ("/paths/~1x/GET", "/x")
-    assert skipped.reason == "'GET' stands beside 'get', which counts; remove one of them."
-    assert second.skipped[0].reason.startswith("'GET' stands beside 'Get'")
+    assert skipped.reason == "'GET' is ignored, because 'get' is used; remove one of them."
+    assert second.skipped[0].reason.startswith("'GET' is ignored, because 'Get' is used")
 
 
 def test_a_method_that_the_version_lacks_is_skipped_with_a_reason():
     toolset = tools({"/x": {"copy": operation(), "get": operation()}}, openapi="3.0.3")
 
-    assert toolset.skipped[0].reason == "'copy' is no method that 3.0.3 has as a key."
+    assert toolset.skipped[0].reason == "'copy' is not a method that 3.0.3 has as a key."
     assert toolset.counts["operations"] == 2
 
 
@@ -235,7 +235,7 @@ def test_a_document_without_paths_gives_no_tools_and_says_so():
     toolset = load_tools({"openapi": "3.1.0", "webhooks": {"x": {"post": {}}}})
 
     assert len(toolset) == 0
-    assert any("no paths" in warning for warning in toolset.warnings)
+    assert any("no operations" in warning for warning in toolset.warnings)
 
 
 def test_the_answers_media_types_are_accepted_json_first():

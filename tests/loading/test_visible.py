@@ -138,7 +138,7 @@ async def test_values_travel_as_they_are_and_lint_tells_of_them():
     assert result.success
     assert json.loads(home.last.body) == {"e": hidden, "o": {hidden: hidden}}
     place = "/paths/~1x/post/requestBody/content/application~1json/schema/properties"
-    notes = [found for found in find_document_errors(source) if "not shown" in found.message]
+    notes = [found for found in find_document_errors(source) if "invisible" in found.message]
     assert {found.severity for found in notes} == {"note"}
     assert sorted(found.pointer for found in notes) == [
         f"{place}/d/default",

@@ -107,7 +107,7 @@ def test_arguments_without_room_are_named_and_may_be_given(profile):
 
     schema = schema_of(profile, definition.value)
     assert 50 < len(schema["properties"]) < len(NAMES)
-    assert "more arguments may be given" in schema["description"]
+    assert "more arguments are accepted" in schema["description"]
     assert {*NAMES[600:610]} <= schema["properties"].keys()
     wanted = dict.fromkeys([*NAMES[600:610], NAMES[799]], "a")
     assert lost(tool, definition, profile, [wanted]) == []
@@ -197,7 +197,7 @@ def test_what_a_cut_takes_away_is_named():
     member = {**NESTED, "properties": {**NESTED["properties"], "note": TEXT}}
     found = Shortener().fit(object_of({f"a{n}": member for n in range(40)}), 3_600, sharing=False)
 
-    said = "Members: deep (required), note."
+    said = "Properties: deep (required), note."
     assert found["properties"]["a39"] == {"type": "object", "description": said}
 
 

@@ -319,7 +319,7 @@ def test_arguments_come_back_as_the_tool_takes_them(profile, member, given, expe
 
 
 MEMBERS, NOTHING = "number of properties", "accepts nothing"
-MAY_NOT, NOT_REFUSES = "a property that it refuses", "`not` refuses a required property"
+MAY_NOT, NOT_REFUSES = "a property that it forbids", "`not` refuses a required property"
 BESIDE = "`patternProperties` and other properties cannot be combined"
 AB = object_of({"a": TEXT, "b": WHOLE})
 PATTERN, ONE_B = {"patternProperties": {"a": TEXT}}, {"properties": {"b": TEXT}}
@@ -571,7 +571,7 @@ def test_a_malformed_schema_is_a_reason_and_leaves_arguments_as_they_are(schema,
 
 
 def test_a_name_that_no_provider_takes_is_a_reason():
-    with pytest.raises(CannotExpress, match=r"no name like 'a\.b'"):
+    with pytest.raises(CannotExpress, match=r"the name 'a\.b'"):
         define_tool(written({"type": "object"}, name="a.b"), "openai")
 
 

@@ -262,7 +262,7 @@ def test_nesting_without_end_is_refused(media_type):
     for _ in range(100_000):
         deep = [deep]
 
-    with pytest.raises(InputError, match="nested too deep"):
+    with pytest.raises(InputError, match="nested too deeply"):
         posted(media_type, {"a": {"b": deep}})
 
 

@@ -85,4 +85,4 @@ def test_a_document_that_calls_itself_so_is_loaded(place):
 
     toolset = load_tools({**source, "$self": place})
 
-    assert "leads to another file" in toolset.skipped[0].reason
+    assert "points to another file" in toolset.skipped[0].reason

@@ -182,7 +182,7 @@ async def test_failed_work_is_an_error_with_its_own_words(server):
 
     assert result.error["type"] == "http"
     assert str(result) == (
-        "POST /bad-jobs was accepted, but its work failed: The disk is full. (NoRoom)"
+        "POST /bad-jobs was accepted, but the operation failed: The disk is full. (NoRoom)"
     )
     assert result.error["body"]["error"]["code"] == "NoRoom"
 
@@ -269,9 +269,9 @@ async def test_work_outside_of_the_api_is_not_asked(server, to):
 @pytest.mark.parametrize(
     ("job", "said"),
     [
-        (None, "a job has a tool and a url"),
-        ({"tool": "make_report"}, "a job has a tool and a url"),
-        ({"tool": ["x"], "url": "/"}, "a job has a tool and a url"),
+        (None, "a job must have a tool and a url"),
+        ({"tool": "make_report"}, "a job must have a tool and a url"),
+        ({"tool": ["x"], "url": "/"}, "a job must have a tool and a url"),
         ({"tool": "nope", "url": "/"}, "no tool is called 'nope'"),
         ({"tool": "make_report", "url": "/reports/42?_method=DELETE"}, "may change the method"),
         ({"tool": "make_report", "url": "/a\r\nX: 1"}, "it is not a URL"),

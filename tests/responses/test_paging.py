@@ -121,7 +121,7 @@ async def test_a_greater_limit_brings_more_until_it_is_the_greatest(tools):
 
     assert await read(pages) == ITEMS[:20]
     assert pages.reason == "no_way"
-    assert pages.stopped.endswith("there may be more items, and no argument asks for them")
+    assert pages.stopped.endswith("there may be more items, but no argument requests them")
 
 
 @pytest.mark.parametrize(("most", "asked"), [(5, 1), (10, 1), (11, 2), (23, 3)])
@@ -155,7 +155,7 @@ async def test_a_loop_of_cursors_ends(tools, server):
     pages = tools.pages("get_looping")
 
     assert len(await read(pages)) == 3
-    assert pages.stopped.endswith("the next page is one that was asked for before")
+    assert pages.stopped.endswith("the next page was requested before")
     assert len(server.kept) == 3
 
 
@@ -163,7 +163,10 @@ async def test_the_same_items_again_are_a_loop(tools):
     pages = tools.pages("get_same")
 
     assert await read(pages) == ITEMS[:10]
-    assert pages.stopped == "loop: 10 items came in 1 page; page 2 has the items of an earlier page"
+    assert (
+        pages.stopped
+        == "loop: 10 items came in 1 page; page 2 repeats the items of an earlier page"
+    )
 
 
 async def test_empty_pages_are_passed_but_not_for_ever(tools, server):
@@ -212,7 +215,7 @@ async def test_a_busy_server_is_asked_again(server):
     ("given", "said"),
     [
         (("nope", {}), "no tool is called 'nope'"),
-        ((7, {}), "give the name of a tool, not int"),
+        ((7, {}), "expected the name of a tool, not int"),
         (("get_numbers", [1]), "a mapping by name, not list"),
         (("get_numbers", {"page": "x"}), "/page"),
         (("get_numbers", {"other": 1}), "other"),

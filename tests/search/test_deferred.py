@@ -85,12 +85,12 @@ def test_more_tools_than_a_request_takes_are_no_remark_when_they_are_deferred():
     toolset.definitions("openai")
 
     assert deferred == ()
-    assert "takes 128 tools in one request" in toolset.warnings[0]
+    assert "accepts 128 tools in one request" in toolset.warnings[0]
 
 
 @pytest.mark.parametrize("profile", ["openai_strict", "gemini", "mcp"])
 def test_other_profiles_name_those_that_defer(profile):
-    with pytest.raises(SettingsError, match="take anthropic or openai"):
+    with pytest.raises(SettingsError, match="use anthropic or openai"):
         shop().definitions(profile, defer=True)
 
 

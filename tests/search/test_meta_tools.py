@@ -113,7 +113,7 @@ async def test_descriptions_come_for_each_tool_once_and_ten_at_most(pets):
     assert "no tool is called 'get_pets'; did you mean get_pet" in whole.output
     assert many.is_error
     assert "Not described: 2 more" in many.output
-    assert none.output == "names: give the names of tools."
+    assert none.output == "names must be a list of tool names."
 
 
 @pytest.mark.parametrize(
@@ -159,10 +159,10 @@ async def test_calls_by_each_profile_reach_the_tool(meta, profile):
         ({"name": "call_tool"}, "no tool is called 'call_tool'"),
         ({"name": "get_pet"}, "/id: missing required argument"),
         ({"name": "get_pet", "arguments": {"id": "one"}}, "/id: expected an integer, got 'one'"),
-        ({"name": "get_pet", "arguments": "{"}, "/arguments: it has to be an object, and the text"),
+        ({"name": "get_pet", "arguments": "{"}, "/arguments: it must be an object, but the string"),
         ({"name": "get_pet", "arguments": "[1]"}, "/arguments: expected an object"),
-        ({"name": "get_pet", "arguments": "[" * 10**5}, "/arguments: it has to be an object"),
-        ({"name": "get_pet", "arguments": {"id": 1}, "id": 2}, "/arguments/id: it is given beside"),
+        ({"name": "get_pet", "arguments": "[" * 10**5}, "/arguments: it must be an object"),
+        ({"name": "get_pet", "arguments": {"id": 1}, "id": 2}, "/arguments/id: it is passed both"),
         ({"name": "get_pet", "arguments": {"id": 1}, "fields": "[*"}, "JMESPath"),
         ({"name": "list_pets", "pages": 2, "fields": "[*"}, "JMESPath"),
         ({"name": ["get_pet"]}, "/name: expected a string"),
@@ -297,7 +297,7 @@ def test_checks_and_previews_are_clear(meta):
     assert str(request.url) == "http://pets.example.com/pets/1"
     with pytest.raises(InputError, match="/id: missing required"):
         tool.preview({"name": "get_pet"})
-    with pytest.raises(CallError, match="search_tools sends no request by itself"):
+    with pytest.raises(CallError, match="search_tools does not send a request itself"):
         meta["search_tools"].preview({"query": "pet"})
     with pytest.raises(NotPicklableError):
         pickle.dumps(tool)

@@ -73,13 +73,13 @@ def test_a_query_without_a_match_finds_nothing(shop, query):
 
 @pytest.mark.parametrize("query", [None, 3, b"orders", ["orders"]])
 def test_a_query_is_a_text(shop, query):
-    with pytest.raises(SettingsError, match="query: give words"):
+    with pytest.raises(SettingsError, match="query must be a string"):
         shop.search(query)
 
 
 @pytest.mark.parametrize("limit", [0, -1, True, 2.0, "8", None])
 def test_a_limit_is_a_number_above_zero(shop, limit):
-    with pytest.raises(SettingsError, match="limit: give a whole number above 0"):
+    with pytest.raises(SettingsError, match="limit must be a whole number above 0"):
         shop.search("orders", limit)
 
 

@@ -228,7 +228,7 @@ async def test_no_page_answers_to_another_name(tmp_path, monkeypatch):
 
     assert {status_of(response) for response in responses.values()} == {421}
     bodies = {response.partition(b"\r\n\r\n")[2] for response in responses.values()}
-    assert bodies == {b"This server has another name; allow_hosts of [serve] adds names."}
+    assert bodies == {b"This host name is not allowed; add it to allow_hosts in [serve]."}
 
 
 async def test_a_refused_host_is_logged_on_one_line(tmp_path, caplog):
@@ -275,5 +275,5 @@ async def test_probes_may_name_the_address_that_they_connect_to(tmp_path):
 
 @pytest.mark.parametrize("name", ["https://a.example", "*.example", "a b", "", "a:x", "u@a"])
 def test_a_name_that_is_no_host_is_wrong_configuration(name):
-    with pytest.raises(SettingsError, match=r"serve\.allow_hosts: '.*' is not a host; give"):
+    with pytest.raises(SettingsError, match=r"serve\.allow_hosts: '.*' is not a host; expected"):
         server_hosts(ServeTable(allow_hosts=(name,)))

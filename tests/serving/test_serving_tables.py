@@ -9,10 +9,10 @@ from openapi_tools.serving.serving_tables import read_serving
 
 PETS = document("Pets", "list_pets")
 WRONG = {
-    "no APIs": ("[serve]\nport = 1\n", "t.toml: APIs are missing; add a table [apis.NAME]"),
+    "no APIs": ("[serve]\nport = 1\n", "t.toml: no API is configured; add a table [apis.NAME]"),
     "another table": (
         'prefix = "a"\n[apis.a]\nsource = "a"\n',
-        "t.toml:1: prefix: unknown key 'prefix'; a server's file has [serve] and [apis.NAME] only",
+        "t.toml:1: prefix: unknown key 'prefix'; a server configuration has only the tables",
     ),
     "a wrong port": (
         '[serve]\nport = 70000\n[apis.a]\nsource = "a"\n',
@@ -28,7 +28,7 @@ WRONG = {
     ),
     "a page's path": (
         '[serve]\npath = "/readyz"\n[apis.a]\nsource = "a"\n',
-        "t.toml:2: serve.path: /readyz is a page of the server itself.",
+        "t.toml:2: serve.path: /readyz is reserved for the server itself.",
     ),
     "a name that is no path": ('[apis."a/b"]\nsource = "a"\n', "a name has at most 24 letters"),
     "a name of a page": (

@@ -91,8 +91,8 @@ async def test_a_limit_that_cannot_be_met_in_time_is_told_and_nothing_is_sent(ap
     for result in late:
         assert result.error["type"] == "timeout"
         assert result.error["message"] == (
-            "GET /things timed out after 0.4 s; it was not sent, as other calls used up what the "
-            "limits in the settings allow."
+            "GET /things timed out after 0.4 s; it was not sent, because the limits in "
+            "the settings left no slot for it."
         )
         assert result.error["retryable"] is True
         assert "attempts" not in result.metadata

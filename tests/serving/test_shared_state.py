@@ -256,7 +256,7 @@ def test_an_address_of_no_redis_is_an_error(url):
     with pytest.raises(SettingsError) as caught:
         RedisState(url)
 
-    assert str(caught.value) == "redis: the address is not of the form redis://host:6379/0."
+    assert str(caught.value) == "redis: the URL is not of the form redis://host:6379/0."
 
 
 def test_a_state_works_in_a_forked_child(state):
@@ -352,7 +352,9 @@ async def test_secrets_need_a_key(redis_server):
     for use in (state.put("secret:a", b"x"), state.get("secret:a")):
         with pytest.raises(SettingsError, match="OPENAPI_TOOLS_STATE_KEY"):
             await use
-    with pytest.raises(SettingsError, match="shorter than 32 characters; make one: openssl"):
+    with pytest.raises(
+        SettingsError, match="shorter than 32 characters; generate one with: openssl"
+    ):
         RedisState(redis_server.url, key="hunter2")
 
 

@@ -85,7 +85,7 @@ async def test_serving_is_said_when_a_worker_answers_and_not_before(environment,
 
 @pytest.mark.parametrize(
     ("end", "reason"),
-    [("SIGKILL", "was ended by SIGKILL"), ("SIGSTOP", "did not respond and was ended")],
+    [("SIGKILL", "was stopped by SIGKILL"), ("SIGSTOP", "did not respond and was stopped")],
 )
 async def test_a_worker_that_dies_is_a_line_and_a_restart_in_the_metrics(
     end, reason, environment, tmp_path

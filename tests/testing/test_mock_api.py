@@ -333,7 +333,7 @@ def test_frameworks_mount_it_and_a_socket_stays_silent():
         (PETS, {"responses": {"getpets": 1}}, SettingsError, "did you mean get_pet"),
         ("nowhere.json", {}, SourceError, "no such file"),
         (5, {}, SourceError, "not 'int'"),
-        (None, {}, SettingsError, "give a document"),
+        (None, {}, SettingsError, "pass a document"),
     ],
 )
 def test_what_does_not_fit_is_refused_at_once(source, options, error, words):

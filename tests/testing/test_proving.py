@@ -103,7 +103,7 @@ async def test_a_value_that_no_sample_can_be_is_not_judged():
     proof = await proof_of(parameter({**DAY, "const": "tomorrow"}))
 
     assert (proof.verdict, proof.cause) == ("not judged", "")
-    assert "no sampled input fits the document: query parameter 'q'" in proof.reason
+    assert "no sampled input matches the document: query parameter 'q'" in proof.reason
 
 
 async def test_what_the_standard_leaves_open_is_not_judged_with_the_reason():

@@ -118,7 +118,9 @@ async def test_an_unmatched_request_names_the_nearest_one(tmp_path):
     with pytest.raises(SourceError, match=r"t\.json: t\.json has no response for GET .*page=2"):
         await call()
     assert seen[0].error["type"] == "connection"
-    assert "the nearest one recorded is GET https://pets.example.com/v1/pets?page=1" in str(seen[0])
+    assert "the closest recorded request is GET https://pets.example.com/v1/pets?page=1" in str(
+        seen[0]
+    )
 
     (tmp_path / "empty").write_text("[]")
     with pytest.raises(CallError, match="it is empty"):
@@ -189,7 +191,7 @@ async def test_modes_say_when_to_record(tmp_path):
         ("{", "once", SourceError, "cannot be replayed"),
         ("[{}]", "once", SourceError, "cannot be replayed"),
         ("[1]", "once", SourceError, "cannot be replayed"),
-        (None, "some", SettingsError, "mode: 'some' is none of none, once, all"),
+        (None, "some", SettingsError, "mode must be one of none, once, all, not 'some'"),
     ],
 )
 def test_what_cannot_be_replayed_says_what_to_do(content, mode, error, words, tmp_path):

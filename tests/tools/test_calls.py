@@ -119,7 +119,7 @@ async def test_a_call_without_arguments_has_none(given):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        *((given, "no name") for given in (None, 5, {}, {"name": ""}, {"name": 5})),
+        *((given, "no tool name") for given in (None, 5, {}, {"name": ""}, {"name": 5})),
         *(({"name": "x", "arguments": text}, "not valid JSON") for text in ("{", "NaN")),
         *(({"name": "x", "arguments": given}, "object") for given in ("[1]", 5, {1: 2})),
         ({"name": "get_pets", "id": "call_1"}, "get_pet"),

@@ -120,7 +120,7 @@ def nonsense(*_):
         (lambda *_: {"name": 5}, "invalid_input", "/name"),
         (refuse, "denied", "not on Sundays"),
         (refuse_as_python_does, "denied", "not on Sundays"),
-        (lambda *_: False, "denied", "refuses"),
+        (lambda *_: False, "denied", "refused"),
         (fail, "denied", "fail failed (RuntimeError)"),
         (nonsense, "denied", "nonsense returned no verdict"),
     ],

@@ -64,7 +64,7 @@ async def test_the_programs_of_one_user_leave_places_for_others():
     ended = await asyncio.gather(*sleeping)
 
     assert refused.error["type"] == "rate_limited"
-    assert "8 of your programs run already" in refused.error["message"]
+    assert "8 of your programs are already running" in refused.error["message"]
     assert [result.output for result in others] == [1, 1]
     assert all(are_running)
     assert [result.output for result in ended] == [{"name": "u1"}] * 8
@@ -87,8 +87,8 @@ async def test_the_questions_of_one_user_end_no_program_of_another():
     first, second, third, last = [await go_on(alices[n], "alice") for n in (0, 1, 2, -1)]
 
     assert bob.output == {"name": "u7"}
-    assert "none of it was repeated" in first.error["message"]
-    assert "none of it was repeated" in second.error["message"]
+    assert "nothing was repeated" in first.error["message"]
+    assert "nothing was repeated" in second.error["message"]
     assert third.success
     assert last.success
 

@@ -64,7 +64,7 @@ async def test_a_put_shows_each_member_that_changes_and_how_to_undo_it(server):
         '  /name: was "Rex", becomes "Max"',
         '  /tag: was "dog", is removed',
         '  /password: was "***", is removed',
-        "To undo it: call put_pet with the former state.",
+        "To undo it: call put_pet with the previous state.",
     ]
     assert result.success
     assert sent(server) == ["GET /pets/1", "PUT /pets/1"]
@@ -86,20 +86,20 @@ async def test_a_lost_update_is_prevented_and_told(server):
 
 CASES = [
     ("patch_pet", {"pet_id": 1, "body": {"tag": "cat"}}, ['/tag: was "dog", becomes "cat"'],
-     "call patch_pet with the former values"),
+     "call patch_pet with the previous values"),
     ("patch_pet", {"pet_id": 1, "body": {"age": 3, "name": "Rex"}}, ["/age: is new, becomes 3"],
-     "call patch_pet with the former values"),
+     "call patch_pet with the previous values"),
     ("patch_pet", {"pet_id": 1, "body": {"name": "Rex"}}, ["no property changes"],
-     "call patch_pet with the former values"),
+     "call patch_pet with the previous values"),
     ("patch_pet", {"pet_id": 1, "body": {"password": "sesame-2"}},
-     ['/password: was "***", becomes "***"'], "call patch_pet with the former values"),
+     ['/password: was "***", becomes "***"'], "call patch_pet with the previous values"),
     ("delete_pet", {"pet_id": 1},
      ['deletes {"id": 1, "name": "Rex", "tag": "dog", "password": "***"}'],
-     "call put_pet with the former state"),
+     "call put_pet with the previous state"),
     ("put_pet", {"pet_id": 2, "name": "Kim"},
-     ["nothing is there yet (404): the call creates it"], "call delete_pet"),
+     ["it does not exist yet (404): the call creates it"], "call delete_pet"),
     ("delete_pet", {"pet_id": 2},
-     ["nothing is there yet (404): the call finds nothing to change"], "no tool does"),
+     ["it does not exist yet (404): the call finds nothing to change"], "no tool does"),
 ]  # fmt: skip
 
 
@@ -128,7 +128,7 @@ async def test_a_delete_without_a_put_is_undone_by_the_post_of_its_collection(se
     lines, _ = await asked_about(server, "delete_pet", {"pet_id": 1})
     server.document = whole
 
-    assert lines[-1] == "To undo it: call add_pet with the former state (it may get another id)."
+    assert lines[-1] == "To undo it: call add_pet with the previous state (it may get another id)."
 
 
 UNREAD = {
@@ -234,7 +234,7 @@ async def test_patches_are_read_by_their_kind(kind, server):
 
 CHANGES = """What changes:
   /tag: was "dog", becomes "cat"
-To undo it: call patch_pet with the former values."""
+To undo it: call patch_pet with the previous values."""
 CALL = {"pet_id": 1, "body": {"tag": "cat"}}
 
 

@@ -44,12 +44,12 @@ WRONG = [
     ("settings", {"base": "x"}, "base: unknown setting"),
     ("settings", {"transport": "fast"}, "transport: this setting was removed"),
     ("settings", {1: "x"}, "settings: must be a mapping by name"),
-    ("select", "get_a", 'select: give Select(tags=["…"]), a dict of its conditions, or a'),
+    ("select", "get_a", 'select: expected Select(tags=["…"]), a dict of its conditions, or a'),
     ("select", ["get_a"], "not list."),
     ("select", Select, "not the class Select."),
-    ("select", {"tag": "b"}, "select: there is no 'tag'; there are tags, methods"),
+    ("select", {"tag": "b"}, "select: unknown key 'tag'; expected one of tags"),
     ("select", {"tags": 7}, "select: 'tags' must be a string or a list of strings, not 7."),
-    ("credentials", SECRET, 'give a mapping by scheme name, {"bearerAuth": "…"}, not str'),
+    ("credentials", SECRET, 'must be a mapping by scheme name, {"bearerAuth": "…"}, not str'),
     ("credentials", [("key", SECRET)], "not list;"),
     ("credentials", 7, "not int;"),
 ]
@@ -135,7 +135,9 @@ def test_what_is_no_function_is_refused_as_a_guardrail(add, value):
     toolset = load_tools(ROOT)
 
     for target in (toolset, toolset["get_a"]):
-        with pytest.raises(SettingsError, match=r"give a list of functions, not (str|int|NoneTyp)"):
+        with pytest.raises(
+            SettingsError, match=r"expected a list of functions, not (str|int|NoneTyp)"
+        ):
             getattr(target, add)(value)
 
 
@@ -195,7 +197,7 @@ def test_a_type_checker_finds_wrong_members(tmp_path):
 
 @pytest.mark.parametrize("wrong", [7, ["a.toml"], b"a.toml"])
 def test_a_configuration_of_a_wrong_type_is_refused(wrong):
-    with pytest.raises(SettingsError, match="config: give a path, as"):
+    with pytest.raises(SettingsError, match="config: expected a path, as"):
         load_tools(ROOT, config=wrong)
 
 

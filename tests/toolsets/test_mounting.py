@@ -43,7 +43,7 @@ async def test_a_coordinator_that_can_only_mount_is_enough_and_cleaning_up_close
 @pytest.mark.parametrize("coordinator", [Coordinator("b"), {}], ids=["taken", "no coordinator"])
 async def test_a_mounted_tool_is_never_replaced(coordinator):
     taken = isinstance(coordinator, Coordinator)
-    said = "mounted already: b; load or generate yours with a prefix" if taken else "dict is not a"
+    said = "already mounted: b; load or generate yours with a prefix" if taken else "dict is not a"
 
     with pytest.raises(SettingsError, match=said):
         await toolset().mount(coordinator)

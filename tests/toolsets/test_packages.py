@@ -177,7 +177,7 @@ def test_a_package_may_stand_inside_another(tmp_path, layout):
     ("options", "error", "message"),
     [
         ({"credentials": {"token": "x"}}, CredentialsError, "no security scheme 'token'; it has"),
-        ({"client": object()}, SettingsError, "give an httpx.AsyncClient"),
+        ({"client": object()}, SettingsError, "pass an httpx.AsyncClient"),
         (
             {"check_responses": True},
             SettingsError,
@@ -286,7 +286,7 @@ async def test_a_plan_without_configuration_gives_the_defaults(package):
 
 
 NO_ADDRESS = [
-    (config, f"base_url: ${{{variable}}} is no http://")
+    (config, f"base_url: ${{{variable}}} is not an http://")
     for variable, address in [
         *(("WORD", "${WORD}"), ("FTP", "${FTP}"), ("USER", "${USER}")),
         ("HOST", "http://me:hunter2@${HOST}"),
@@ -300,8 +300,8 @@ NO_ADDRESS = [
     [
         ("config", "configuration: must be a mapping by name, not str"),
         ({1: 2}, "configuration: must be a mapping by name"),
-        ({"spec": "x"}, "configuration: there is no 'spec'; there are base_url"),
-        ({"select": {"tag": "x"}}, "select: there is no 'tag'; there are tags"),
+        ({"spec": "x"}, "configuration: unknown key 'spec'; expected one of base_url"),
+        ({"select": {"tag": "x"}}, "select: unknown key 'tag'; expected one of tags"),
         ({"select": ["x"]}, "select: must be a mapping by name, not list"),
         (
             {"select": {"tags": "x"}},

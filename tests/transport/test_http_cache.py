@@ -386,7 +386,7 @@ async def test_reads_go_on_without_the_state_and_writes_that_cannot_be_noted_are
 
         api.client._transport = httpx.MockTransport(gone)
         assert (await tools["put"].execute({})).success
-    assert "a write could not be noted" in caplog.text
+    assert "a write could not be recorded" in caplog.text
 
 
 DAMAGED = (

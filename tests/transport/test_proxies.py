@@ -214,9 +214,9 @@ REFUSALS = {
         "responded with 302 Found",
         1,
     ),
-    "no HTTP": (b"SSH-2.0-proxy\r\n" + END, "its response breaks HTTP", 1),
+    "no HTTP": (b"SSH-2.0-proxy\r\n" + END, "its response is not valid HTTP", 1),
     "the end": (b"", "it closed the connection", 3),
-    "a long head": (b"HTTP/1.1 200 OK\r\nX: " + b"y" * 200_000 + END, "breaks HTTP", 1),
+    "a long head": (b"HTTP/1.1 200 OK\r\nX: " + b"y" * 200_000 + END, "not valid HTTP", 1),
     "more than a head": (b"HTTP/1.1 200 OK" + END + b"\x16\x03", "data before TLS began", 1),
 }
 """What a proxy answers CONNECT, what the error says, and how often the tunnel is asked for."""
@@ -252,7 +252,7 @@ async def test_a_proxy_that_opens_no_tunnel_in_time_is_named(environment):
 
         await proxy.until(lambda: proxy.hung_up == 1)
     assert result.error["type"] == "timeout"
-    expected = f"it was not sent, as the proxy 127.0.0.1:{proxy.port} had not made a connection."
+    expected = f"it was not sent, because the proxy 127.0.0.1:{proxy.port} had not connected."
     assert expected in result.output
 
 
@@ -403,7 +403,7 @@ SOCKS_REFUSALS = {
     "no rights": ({"code": 2}, "connection not allowed by its rules", 1),
     "no such host": ({"code": 4}, "host unreachable", 3),
     "another code": ({"code": 99}, "reply 99", 3),
-    "no method": ({"method": 255}, "it accepts no password", 1),
+    "no method": ({"method": 255}, "it does not accept a password", 1),
     "a wrong password": ({"method": 2, "login": 1}, "it does not accept the user and password", 1),
 }
 

@@ -83,7 +83,7 @@ async def test_waiting_for_a_turn_counts_towards_the_deadline():
         after = await sender.send(get(server.url + "/after"))
 
     assert waiting.kind == "timeout"
-    assert waiting.reason.endswith("it was not sent, as too many other calls are running.")
+    assert waiting.reason.endswith("it was not sent, because too many other calls are running.")
     assert waiting.facts["retryable"] is True
     assert after.status == 200
 
@@ -218,7 +218,7 @@ async def test_a_users_closed_client_is_a_connection_error(library):
     ids=["sync", "sync of httpx2", "class", "class of httpx2", "object", "text"],
 )
 def test_what_cannot_send_under_asyncio_is_refused_at_once(client):
-    with pytest.raises(SettingsError, match=r"give an httpx\.AsyncClient or an httpx2\."):
+    with pytest.raises(SettingsError, match=r"pass an httpx\.AsyncClient or an httpx2\."):
         load_tools(document(), client=client)
 
 

@@ -255,7 +255,7 @@ def test_references_without_content_skip_their_operation_and_name_themselves(sch
     (skipped,) = load_tools(with_component(**schemas)).skipped
 
     assert "S0" in skipped.reason
-    assert "more than 64 references without content" in skipped.reason
+    assert "more than 64 references, or a cycle" in skipped.reason
 
 
 def reference(kind, name):
@@ -282,7 +282,7 @@ def test_a_cycle_of_parameters_path_items_or_bodies_skips_its_operation_by_name(
 
     assert [tool.path for tool in toolset] == ["/y"]
     assert first["$ref"] in toolset.skipped[0].reason
-    assert "in a cycle" in toolset.skipped[0].reason
+    assert "or a cycle" in toolset.skipped[0].reason
 
 
 @pytest.mark.parametrize(

@@ -231,5 +231,5 @@ def test_no_run_of_a_secret_in_the_words_of_a_token_endpoint_is_shown(secret, pl
 
     result = asyncio.run(tool.execute({}))
 
-    assert "refuses" in str(result)
+    assert "refused the request" in str(result)
     assert runs_shown(secret, [str(result), repr(result.error)]) == []

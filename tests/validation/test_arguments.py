@@ -456,7 +456,7 @@ def test_a_schema_nested_900_levels_is_checked_as_far_as_it_can_be():
     with pytest.raises(InputError, match="expected an array"):
         checker.check({"a": [[["x"]]]})
 
-    assert "nested too deep" in checker.notes[0]
+    assert "nested too deeply" in checker.notes[0]
 
 
 def test_recursive_schemas_are_checked_to_the_depth_of_the_input():

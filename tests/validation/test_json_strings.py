@@ -51,7 +51,7 @@ READ = {
     "below zero": (INTEGER, "-5", -5),
     "an integer with a point": (INTEGER, "5.0", 5),
     "an integer with an exponent": (INTEGER, "1e3", 1000),
-    "more digits than a float keeps": (INTEGER, "12345678901234567890", 12345678901234567890),
+    "more digits than a float holds": (INTEGER, "12345678901234567890", 12345678901234567890),
     "a number": (NUMBER, "1.50", 1.5),
     "a boolean": (BOOLEAN, "true", True),
     "a boolean in Python's spelling": (BOOLEAN, "False", False),

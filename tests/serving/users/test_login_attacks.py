@@ -40,7 +40,7 @@ async def test_a_link_that_another_person_opens_logs_nobody_in(site, issuer, api
         page = await victim.go(stolen)
 
     assert page.status_code == 403
-    assert "belongs to the call of another user" in page.text
+    assert "belongs to another user's call" in page.text
     assert not await is_logged_in(site, issuer, "eve")
     assert not await is_logged_in(site, issuer, "ada")
     assert api.requests == []
@@ -108,7 +108,7 @@ async def test_a_callback_without_a_login_is_refused(query, site, issuer):
         answer = await browser.get(f"{site.origin}/login/callback{query}")
 
     assert answer.status_code == 404
-    assert "expired or was used" in answer.text
+    assert "expired or was already used" in answer.text
     assert not issuer.forms
 
 

@@ -45,7 +45,7 @@ async def test_an_absent_key_sets_no_limit(api):
 
 
 def test_a_server_that_would_let_nobody_in_is_refused():
-    with pytest.raises(SettingsError, match=r"serve\.auth\.scopes: an empty list lets nobody in"):
+    with pytest.raises(SettingsError, match=r"serve\.auth\.scopes: an empty list admits nobody"):
         read_table(AuthTable, {**AUTH, "scopes": []}, "serve", "auth")
 
 
@@ -59,7 +59,7 @@ async def test_a_role_without_conditions_is_logged_at_the_start(tmp_path):
 
     assert len(found) == 1
     assert "WARNING" in found[0]
-    assert "serve.roles.everyone has none of users, scopes and claims" in found[0]
+    assert "serve.roles.everyone has no users, scopes or claims" in found[0]
 
 
 async def test_the_role_for_monitoring_reads_metrics_and_calls_nothing(tmp_path, monkeypatch):

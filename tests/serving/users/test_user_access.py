@@ -143,15 +143,15 @@ WRONG = {
         TOKENS.format("ALICE") + LOGIN,
         "mode login needs resource in [serve.auth], this server's URL.",
     ),
-    "no issuer": ("[serve.auth]", ": serve.auth: give issuer and audience, or tokens."),
+    "no issuer": ("[serve.auth]", ": serve.auth: set issuer and audience, or tokens."),
     "no audience": ('[serve.auth]\nissuer = "https://a.example.com"', "audience is missing"),
     "no resource": (
         '[serve.auth]\nissuer = "https://a.example.com"\naudience = "x"',
-        "as resource, too",
+        "to this server's own URL, too",
     ),
     "a plain issuer": (
         '[serve.auth]\nissuer = "http://a.example.com"',
-        "serve.auth.issuer: give an https URL",
+        "serve.auth.issuer: use an https URL",
     ),
     "no algorithm": (
         f"{AUTH}algorithms = []",
@@ -167,9 +167,9 @@ WRONG = {
         '[serve.auth.tokens]\na = "abc"',
         "serve.auth.tokens.a: write a reference to an environment variable",
     ),
-    "a name": ('[serve.auth.tokens]\n"a|b" = "${PATH}"', "give a name without spaces"),
+    "a name": ('[serve.auth.tokens]\n"a|b" = "${PATH}"', "use a name without spaces"),
     "unset": (TOKENS.format("NOT_SET_AT_ALL"), "NOT_SET_AT_ALL is not set, or empty"),
-    "short": (TOKENS.format("SHORT"), "serve.auth.tokens.a: give 16 letters and digits"),
+    "short": (TOKENS.format("SHORT"), "serve.auth.tokens.a: use at least 16 letters and digits"),
     "twice": (
         '[serve.auth.tokens]\na = "${ALICE}"\nb = "${ALICE}"',
         "another user has the same token",

@@ -85,7 +85,7 @@ async def test_a_refused_exchange_sends_nothing_to_the_api(issuer, api):
 
     assert result.is_error
     said = texts(result)[0]
-    assert "refuses: invalid_client" in said
+    assert "refused the request: invalid_client" in said
     assert token not in said
     assert api.requests == []
 
@@ -116,7 +116,10 @@ async def test_a_token_is_passed_on_only_where_its_audience_fits(issuer, api):
 
     assert not good.is_error
     assert texts(other) == [
-        "shop takes tokens of its own audience, and yours has another; the request was not sent."
+        (
+            "shop accepts tokens for its own audience only; yours is for another; "
+            "the request was not sent."
+        )
     ]
     assert sent(api) == [("GET", "/orders", f"Bearer {fitting}")]
 
@@ -155,7 +158,7 @@ async def test_without_a_user_nothing_is_sent(api):
         result = await toolset.call("list_orders", {}, context=context)
 
     assert result.error["type"] == "credentials"
-    assert "and this request has none" in result.output
+    assert "but this request has none" in result.output
     assert api.requests == []
 
 
@@ -228,10 +231,10 @@ async def test_a_user_with_a_static_token_shows_it_to_log_in(issuer, api):
         other = await called(site, BOB)
 
     assert 'type="password"' in form.text
-    assert "show that you are alice" in form.text
+    assert "confirm that you are alice" in form.text
     assert "default-src 'none'" in form.headers["content-security-policy"]
     assert [one.status_code for one in (wrong, unknown, large, right)] == [403, 403, 403, 303]
-    assert "belongs to the call of another user" in wrong.text
+    assert "belongs to another user's call" in wrong.text
     assert "You are logged in." in done.text
     assert not result.is_error
     assert other.is_error
