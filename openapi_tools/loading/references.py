@@ -189,7 +189,7 @@ class References:
             if stop is None and stops is not None and stops(target.node):
                 stop = target  # the rest of the chain is followed all the same, for its faults
             target = self.resolve(target.node["$ref"], target.resource, target.node)
-        reason = f"is a cycle of more than {MAX_CHAIN} references"
+        reason = f"is a chain of more than {MAX_CHAIN} references, or a cycle"
         raise _error(node["$ref"], f"{reason}; define a schema in one of them.", resource.name)
 
     def _find_target(self, ref: str, resource: Resource) -> Target:

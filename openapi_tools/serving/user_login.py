@@ -207,7 +207,7 @@ class Logins:
     async def _check_user(self, record: Record, token: str) -> None:
         access = await self._inbound.verify_token(token)
         if access.user.name != record["user"]:
-            reason = "this login belongs to another user's call"
+            reason = "this login belongs to the call of another user"
             raise BadTokenError(reason, "login_user")
 
     async def _redirect(self, record: Record, step: str, cookie: str) -> Response:

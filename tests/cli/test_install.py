@@ -322,7 +322,7 @@ def test_a_file_that_cannot_be_read_or_written_is_an_error(refused, run, museum,
     (tmp_path / "latin").write_bytes(b'{"a": "\xff"}')
 
     refused("install", "cursor", museum, "--file", tmp_path / "latin", said=["not UTF-8 text"])
-    refused("install", "cursor", museum, "--file", tmp_path / "folder", said=["not a regular file"])
+    refused("install", "cursor", museum, "--file", tmp_path / "folder", said=["is a directory"])
     os.mkfifo(tmp_path / "pipe")
     refused("install", "cursor", museum, "--file", tmp_path / "pipe", said=["not a regular file"])
     (tmp_path / "loop").symlink_to(tmp_path / "loop")

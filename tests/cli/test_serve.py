@@ -174,8 +174,8 @@ def test_many_tools_are_searched_where_programs_cannot_run(run, write):
     first, second = result.stderr.splitlines()
     assert first == "serving 129 tools (0 operations skipped) in mode search over stdio."
     assert second == MANY.replace(
-        "once; ",
-        f"once; mode code needs more: pydantic_monty is not installed: {install_command('code')}; ",
+        "accept; ",
+        f"accept; mode code needs more: pydantic_monty is not installed: {install_command('code')}; ",
     )
 
 

@@ -209,7 +209,7 @@ def test_a_description_says_everything_of_each_argument():
         "  order: from a, b, c, d",
     ]
     assert describe_tool(tool).splitlines()[-2:] == [
-        "Answer: list[{id}]",
+        "Returns: list[{id}]",
         'Example: {"order": "…"}',
     ]
 

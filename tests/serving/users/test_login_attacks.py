@@ -40,7 +40,7 @@ async def test_a_link_that_another_person_opens_logs_nobody_in(site, issuer, api
         page = await victim.go(stolen)
 
     assert page.status_code == 403
-    assert "belongs to another user's call" in page.text
+    assert "belongs to the call of another user" in page.text
     assert not await is_logged_in(site, issuer, "eve")
     assert not await is_logged_in(site, issuer, "ada")
     assert api.requests == []

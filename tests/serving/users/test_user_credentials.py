@@ -234,7 +234,7 @@ async def test_a_user_with_a_static_token_shows_it_to_log_in(issuer, api):
     assert "confirm that you are alice" in form.text
     assert "default-src 'none'" in form.headers["content-security-policy"]
     assert [one.status_code for one in (wrong, unknown, large, right)] == [403, 403, 403, 303]
-    assert "belongs to another user's call" in wrong.text
+    assert "belongs to the call of another user" in wrong.text
     assert "You are logged in." in done.text
     assert not result.is_error
     assert other.is_error
