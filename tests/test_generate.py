@@ -196,7 +196,7 @@ def test_the_tests_of_packages_pass_from_the_root_of_a_repository(tmp_path, is_i
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"layout": None}, SettingsError, "layout: None does not exist"),
+        ({"layout": None}, SettingsError, "layout must be one of package, module, not None"),
         ({"name": 5}, SettingsError, "name: 5 cannot be part of a package's name"),
         ({"select": Select(tags="shop")}, SettingsError,
          "no tool has the tag 'shop'; did you mean shops? The document has the tags pets, shops."),

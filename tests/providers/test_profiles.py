@@ -359,7 +359,7 @@ CANNOT_IN_GEMINI = [
     (False, MAY_NOT),
     ({"allOf": [text(pattern="a"), {"pattern": "b"}]}, "two different `pattern`"),
     ({"$ref": "#/$defs/No"}, r"#/\$defs/No: `not`"),
-    ({"$ref": "#/$defs/Loop"}, "leads back to itself"),
+    ({"$ref": "#/$defs/Loop"}, "refers to itself"),
 ]
 CANNOT = [
     *(("openai_strict", *row) for row in CANNOT_STRICTLY),
