@@ -36,8 +36,8 @@ KEY_HEADER = "x-openapi-tools-key"
 _TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 _DATA = frozenset(f"/api/{name}" for name in ("index", "costs", "tool", "preview", "execute"))
 _LARGEST = 16_000_000  # bytes of a request
-# The page shows texts of documents and responses. If one of them got in as markup, no script of
-# it would run, and nothing could be sent elsewhere.
+# The page shows strings from documents and responses. If one of them got in as markup, no
+# script of it would run, and nothing could be sent elsewhere.
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "

@@ -83,7 +83,7 @@ class DocumentReader:
     def can_use_cache(self) -> bool:
         """Whether the document may be in the cache, which no environment or setting turns off."""
         is_off = os.environ.get("OPENAPI_TOOLS_CACHE", "").strip().lower() == "off"
-        # `strict` looks for faults that only the text of the document shows.
+        # `strict` looks for faults that only the document's own text shows.
         is_possible = not self.options.strict and not isinstance(self.options.source, Mapping)
         is_on = self.settings.cache and not is_off
         return is_possible and is_on and find_spec("_sqlite3") is not None

@@ -359,7 +359,6 @@ class Caller:
     async def _run_in_thread(
         self, call: Call, attempts: Attempts, work: Callable[[], _Value]
     ) -> _Value:
-        """Do work on a response in a thread, within the time of the call."""
         # The response is there: a store that hangs for a while does not make it an error.
         grace = _GRACE if self._session.settings.files is None else _STORE_GRACE
         try:

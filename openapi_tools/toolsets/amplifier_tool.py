@@ -45,7 +45,7 @@ _CHANNEL = "observability.events"
 _EVENTS = ("started", "completed", "error")
 _CALL_ID = "_tool_call_id"
 _YES, _NO = "Allow", "Deny"
-# As long as a person may be away from the screen; then the call is denied.
+# A person may be away from the screen for so long; then the call is denied.
 _WAIT = 300.0
 _LONGEST_ID = 256
 

@@ -63,7 +63,6 @@ async def _release_session(session: Session) -> None:
 
 
 def _adapt_tools(coordinator: Any, toolset: _Tools) -> AbstractContextManager[Iterable[Any]]:
-    """Return the tools in the form that the coordinator takes."""
     # Amplifier's coordinator, known by its class, takes tools of its own form.
     amplifier = getattr(sys.modules.get("amplifier_core"), "ModuleCoordinator", None)
     if not isinstance(amplifier, type) or not isinstance(coordinator, amplifier):

@@ -291,7 +291,6 @@ class Attempts:
         request: httpx.Request,
         options: SendOptions,
     ) -> AsyncGenerator[None]:
-        """Wait for the permits of the user, of this process and of the API."""
         origin = str(request.url.join("/"))
         of_user, of_api = limits.permits(origin, options.user)
         try:
@@ -330,13 +329,13 @@ class Attempts:
             learn_headers(headers.multi_items(), request, options.learn)
 
     def _is_past_deadline(self) -> bool:
-        """Whether the deadline, and nobody else, has cancelled this task."""
+        # Not where somebody else has cancelled the task, too: that cancellation must pass.
         task = asyncio.current_task()
         cancellations = 0 if task is None else task.cancelling() - self._cancellations
         return self._timeout.expired() and cancellations == 1
 
     def _is_cut_off(self) -> bool:
-        """Whether the deadline ends a response whose beginning is still of use."""
+        # Of a toolset that is being closed nobody waits for half a response.
         return self._is_past_deadline() and not self._sender.is_closed
 
     def _timeout_error(self) -> CallError:
@@ -373,7 +372,6 @@ class _BareTransport(httpx.AsyncBaseTransport):
 
 
 def _adapt_client(client: Any) -> httpx.AsyncClient:
-    """Return a user's client as calls use it; raise SettingsError if it cannot send."""
     if isinstance(client, httpx.AsyncClient):
         return client
     httpx2 = sys.modules.get("httpx2")  # the user has imported it if the client comes from it
