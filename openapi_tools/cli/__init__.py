@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from openapi_tools._version import __version__
+from openapi_tools.cli.command_options import command_of
 from openapi_tools.cli.help_texts import write_epilog
+from openapi_tools.cli.option_names import use_option_names
 from openapi_tools.cli.output import COMPLETION_VARIABLE, PROGRAM, clean, has_colours
 from openapi_tools.errors import OpenAPIToolsError
 
@@ -74,7 +76,8 @@ class CommandGroup(click.Group):
                 # What the terminal's encoding does not have is written as an escape.
                 stream.reconfigure(errors="backslashreplace")
         if instruction := os.environ.get(COMPLETION_VARIABLE):
-            from openapi_tools.cli.completion import complete  # imports what `call` needs
+            # Start-up time: it imports what `call` needs.
+            from openapi_tools.cli.completion import complete
 
             sys.exit(complete(self, instruction))
         sys.exit(_run_group(self, list(sys.argv[1:] if args is None else args)))
@@ -82,8 +85,6 @@ class CommandGroup(click.Group):
 
 def create_command(name: str) -> click.Command:
     """Return a command by name; the group has only its line of the help."""
-    # The help of the program needs no settings, which are a tenth of its start.
-    from openapi_tools.cli.command_options import command_of
 
     def run(**values: Any) -> Any:
         module, _, function = _COMMANDS[name][1].partition(".")
@@ -124,8 +125,6 @@ def _run_command(group: click.Group, args: list[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         return _INTERRUPTED
     except OpenAPIToolsError as error:
-        from openapi_tools.cli.option_names import use_option_names  # as in `create_command`
-
         _print_error(use_option_names(error))
         return 2
     return code if isinstance(code, int) else 0

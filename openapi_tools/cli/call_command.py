@@ -22,6 +22,7 @@ from openapi_tools.common.setting_fields import SettingFields
 from openapi_tools.errors import CallError, OpenAPIToolsError, OutputError
 from openapi_tools.redaction import redact_text
 from openapi_tools.requests import preview_request
+from openapi_tools.responses.json_queries import apply_expression, parse_expression
 from openapi_tools.result import Context, ToolResult
 from openapi_tools.tools.argument_names import find_api_names
 
@@ -133,11 +134,6 @@ async def _get_result(
         context = Context(fields=options["fields"], wait=options["wait"], credentials=credentials)
         return await tool.execute(arguments, context=context), True
     if options["fields"]:
-        from openapi_tools.responses.json_queries import (  # jmespath
-            apply_expression,
-            parse_expression,
-        )
-
         parse_expression(options["fields"])  # raises before anything is sent
     context = Context(wait=options["wait"], credentials=credentials)
     pages = toolset.pages(tool.name, arguments, max_items=options["limit"], context=context)

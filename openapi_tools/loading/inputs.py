@@ -22,6 +22,7 @@ from openapi_tools.common.json_schema import schema_types
 from openapi_tools.common.json_values import Node, as_dict, as_list, is_string, is_true
 from openapi_tools.errors import DocumentError
 from openapi_tools.loading import document as documents
+from openapi_tools.loading.page_detection import detect_paging
 from openapi_tools.loading.parameters import InputArgument, Parameters
 from openapi_tools.loading.request_bodies import Content, RequestBodies
 from openapi_tools.loading.schema_components import complete_schema
@@ -143,9 +144,6 @@ class Inputs:
     ) -> Paging | None:
         if operation.method not in ("GET", "POST", "QUERY"):
             return None
-        # Start-up time: names, descriptions and schemas do not need it.
-        from openapi_tools.loading.page_detection import detect_paging
-
         return detect_paging(
             operation,
             schemas,

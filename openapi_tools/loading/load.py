@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from openapi_tools import errors
 from openapi_tools.auth import check_credentials
 from openapi_tools.common.options import Select, type_name
+from openapi_tools.conformance.response_check import make_response_check
 from openapi_tools.loading import configured_tools
 from openapi_tools.loading.document_reader import DocumentReader, LoadOptions
 from openapi_tools.loading.lazy_dict import materialize
@@ -312,9 +313,6 @@ def _open_session(
         provenance=Provenance(document.root_servers(), references.has_public, origin),
     )
     if settings.check_responses:
-        # Start-up time: few loads check responses.
-        from openapi_tools.conformance.response_check import make_response_check
-
         session.check_exchange = make_response_check(
             lambda: convert_to_openapi_3(references.bundled),
             base_url=lambda: session.settings.base_url,

@@ -255,7 +255,8 @@ def _parse(data: bytes, *, check: bool, strict: bool) -> Parsed:
     # JSON is YAML, too, but YAML is built in Python, many times more slowly.
     if not _BRACKET.match(data) or _FLOW_MAPPING.match(data):
         return _parse_yaml(data, check=check, strict=strict)
-    from openapi_tools.loading import parse_json  # start-up time
+    # Start-up time: it imports pydantic-core, which `import load_tools` does without.
+    from openapi_tools.loading import parse_json
 
     try:
         root, warnings = parse_json.read_json(data, check=check, strict=strict)
@@ -271,7 +272,8 @@ def _parse(data: bytes, *, check: bool, strict: bool) -> Parsed:
 
 
 def _parse_yaml(data: bytes, *remarks: str, check: bool, strict: bool) -> Parsed:
-    from openapi_tools.loading.parse_yaml import read_yaml  # start-up time
+    # Start-up time: documents in JSON need no YAML.
+    from openapi_tools.loading.parse_yaml import read_yaml
 
     try:
         root, warnings = read_yaml(data, check=check, strict=strict)
