@@ -39,7 +39,7 @@ from openapi_tools.errors import (
     SettingsError,
     strip_traceback,
 )
-from openapi_tools.loading import load
+from openapi_tools.loading import configured_tools, load
 from openapi_tools.loading.document_reader import EMPTY_OPTIONS, DocumentReader, LoadOptions
 from openapi_tools.loading.source import paused_gc
 from openapi_tools.loading.tool_operations import find_operations
@@ -200,7 +200,9 @@ def _load_package(
     options: LoadOptions, select: Select | None, config: Any, name: str, place: tuple[Any, str]
 ) -> tuple[Toolset, PackageData, ConfigFile | None]:
     select, user_credentials = Select.parse(select), check_credentials(options.credentials)
-    options, file = load.read_options(replace(options, credentials=user_credentials), config)
+    options, file = configured_tools.read_options(
+        replace(options, credentials=user_credentials), config
+    )
     settings, credentials = options.settings, options.credentials
     plain = replace(options, settings=settings.model_copy(update=_WITHOUT_FILES))
     document = DocumentReader(plain, find_duplicates=True).read()
@@ -217,7 +219,9 @@ def _load_package(
     toolset = load.make_toolset(operations, credentials, hides_keys=False)
     chosen = toolset
     if file is not None:
-        chosen = load.apply_configuration(toolset, file, user_credentials, selects=select is None)
+        chosen = configured_tools.apply_configuration(
+            toolset, file, user_credentials, selects=select is None
+        )
     chosen = chosen.select(select) if select is not None else chosen
     if len(toolset) and not len(chosen):
         # A slip in a tag must not empty an existing package.

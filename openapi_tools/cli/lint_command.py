@@ -21,8 +21,8 @@ from openapi_tools.conformance.findings import Finding, shorten_line
 from openapi_tools.conformance.lint_fixes import make_overlay
 from openapi_tools.conformance.lint_rules import find_tool_problems, score_document
 from openapi_tools.errors import DocumentError, MissingExtraError, format_count
+from openapi_tools.loading.configured_tools import read_options
 from openapi_tools.loading.document_reader import DocumentReader, LoadOptions
-from openapi_tools.loading.load import read_options
 from openapi_tools.tools.session import make_settings
 
 if TYPE_CHECKING:

@@ -1,22 +1,89 @@
-"""The tools of a document as a configuration selects and shapes them."""
+"""A load by a configuration: its options, and the tools as it selects and shapes them."""
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.common.options import expand_variables, find_unknown_selections, find_variables
+from openapi_tools.auth import check_credentials
+from openapi_tools.common.options import (
+    expand_variables,
+    find_unknown_selections,
+    find_variables,
+    type_name,
+)
+from openapi_tools.configuration.config_file import ConfigFile, read_configuration
 from openapi_tools.configuration.tool_shape import ToolShape, find_shape_faults
 from openapi_tools.errors import InputError, SettingsError
 from openapi_tools.loading.loaded_tool import LoadedTool
+from openapi_tools.loading.source import is_configuration
+from openapi_tools.validation.checker import Checker
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from openapi_tools.configuration.config_file import ConfigFile
+    from openapi_tools.loading.document_reader import LoadOptions
     from openapi_tools.model import Skipped
     from openapi_tools.tools.tool import OperationTool
+    from openapi_tools.toolsets.toolset import Toolset
+
+
+_CREDENTIAL_INSTRUCTION = "Set {name!r} in [credentials] of the configuration."
+
+
+def read_options(options: LoadOptions, config: Any) -> tuple[LoadOptions, ConfigFile | None]:
+    """Return the options of a load, those of a caller over a configuration's; and that, or None.
+
+    Args:
+        options: Those of the caller; a source that ends in `.toml` is a configuration.
+        config: The configuration, as `load_tools` takes it.
+    """
+    source, file = options.source, None
+    if config is None and is_configuration(source):
+        options, config = replace(options, source=None), source
+    if config is not None:
+        if not isinstance(config, str | os.PathLike | Mapping | ConfigFile):
+            form = 'a path, as "openapi-tools.toml", or a dict of its keys'
+            raise SettingsError(f"config: expected {form}, not {type_name(config)}.")
+        file = config if isinstance(config, ConfigFile) else read_configuration(config)
+        source, settings, credentials, overlays = file.apply_overrides(
+            options.source, options.settings, options.credentials, options.overlays
+        )
+        options = replace(
+            options, source=source, settings=settings, credentials=credentials, overlays=overlays
+        )
+    if options.source is None:
+        raise SettingsError(
+            "source is missing; pass a document, or a configuration that names one."
+        )
+    return options, file
+
+
+def apply_configuration(
+    toolset: Toolset, file: ConfigFile, credentials: Mapping[str, Any] | None, *, selects: bool
+) -> Toolset:
+    """Return a document's tools as a configuration selects and shapes them, with its warnings."""
+    file.check_schemes(toolset.security_schemes)
+    tools = shape_tools(toolset, file, selects=selects)
+    advice = toolset.session.credentials.advice
+    advice.variables = file.unset_variables(check_credentials(credentials))
+    advice.instruction = _CREDENTIAL_INSTRUCTION
+    return toolset.with_tools(tools, file.remarks(check_credentials(credentials)))
+
+
+def apply_lock(toolset: Toolset, file: ConfigFile) -> Toolset:
+    """Return the tools that the lock of a configuration accepts, as it accepts them."""
+    if not file.data.lock:
+        return toolset
+    # Start-up time: few configurations have a lock, and judging changes needs much.
+    from openapi_tools.changes import tool_lock
+
+    lock = tool_lock.read_lock(file.folder / file.data.lock)
+    toolset, _ = tool_lock.apply_lock(toolset, lock, file.data.policy)
+    return toolset
 
 
 def shape_tools(
@@ -82,8 +149,6 @@ def _check_shape(
     values |= {("defaults", name): value for name, value in shape.defaults.items()}
     if not values:
         return
-    from openapi_tools.validation.checker import Checker  # start-up time: few loads need it
-
     checker = Checker({key: part for key, part in schema.items() if key != "required"})
     parameters = {parameter.argument for parameter in tool.operation.parameters}
     for (key, name), value in values.items():

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from openapi_tools import errors
 from openapi_tools.auth import check_credentials
-from openapi_tools.common.options import Select, type_name
+from openapi_tools.common.options import Select
 from openapi_tools.conformance.response_check import make_response_check
-from openapi_tools.loading import configured_tools
 from openapi_tools.loading.document_reader import DocumentReader, LoadOptions
 from openapi_tools.loading.lazy_dict import materialize
 from openapi_tools.loading.loaded_tool import LoadedTool, ToolBuilder
 from openapi_tools.loading.openapi_3 import convert_to_openapi_3
-from openapi_tools.loading.source import paused_gc
+from openapi_tools.loading.source import is_configuration, paused_gc
 from openapi_tools.loading.tool_operations import find_operations
 from openapi_tools.requests import origin_of
 from openapi_tools.tools.session import (
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
     from openapi_tools.loading.tool_operations import DocumentOperations
     from openapi_tools.settings import Settings, SettingsMembers
 
-_CREDENTIAL_INSTRUCTION = "Set {name!r} in [credentials] of the configuration."
 Overlay = str | os.PathLike[str] | bytes | Mapping[str, Any]
 Application = Callable[[Any, Any, Any], Awaitable[None]]  # ASGI, called with scope, receive, send
 
@@ -154,7 +152,12 @@ def _load(
     if select is not None:
         select = Select.parse(select)  # before anything is read
     credentials = check_credentials(options.credentials)
-    options, file = read_options(replace(options, credentials=credentials), config)
+    options, file = replace(options, credentials=credentials), None
+    if config is not None or options.source is None or is_configuration(options.source):
+        # Start-up time: it builds models of pydantic.
+        from openapi_tools.loading import configured_tools
+
+        options, file = configured_tools.read_options(options, config)
     if callable(options.source):
         options = _adapt_application(options)
     reader = DocumentReader(options, record=record, loop=loop)
@@ -170,41 +173,11 @@ def _load(
         reader.release_loop()
     # The caller's selection replaces the configuration's, but names tools as that does.
     if file is not None:
-        toolset = apply_configuration(toolset, file, credentials, selects=select is None)
-        toolset = _apply_lock(toolset, file)
+        toolset = configured_tools.apply_configuration(
+            toolset, file, credentials, selects=select is None
+        )
+        toolset = configured_tools.apply_lock(toolset, file)
     return toolset if select is None else toolset.select(select)
-
-
-def read_options(options: LoadOptions, config: Any) -> tuple[LoadOptions, ConfigFile | None]:
-    """Return the options of a load, those of a caller over a configuration's; and that, or None.
-
-    Args:
-        options: Those of the caller; a source that ends in `.toml` is a configuration.
-        config: The configuration, as `load_tools` takes it.
-    """
-    source, file = options.source, None
-    is_config = isinstance(source, str | os.PathLike) and os.fspath(source).endswith(".toml")
-    if config is None and is_config:
-        options, config = replace(options, source=None), source
-    if config is not None:
-        # Start-up time: it builds models of pydantic.
-        from openapi_tools.configuration.config_file import ConfigFile, read_configuration
-
-        if not isinstance(config, str | os.PathLike | Mapping | ConfigFile):
-            form = 'a path, as "openapi-tools.toml", or a dict of its keys'
-            raise errors.SettingsError(f"config: expected {form}, not {type_name(config)}.")
-        file = config if isinstance(config, ConfigFile) else read_configuration(config)
-        source, settings, credentials, overlays = file.apply_overrides(
-            options.source, options.settings, options.credentials, options.overlays
-        )
-        options = replace(
-            options, source=source, settings=settings, credentials=credentials, overlays=overlays
-        )
-    if options.source is None:
-        raise errors.SettingsError(
-            "source is missing; pass a document, or a configuration that names one."
-        )
-    return options, file
 
 
 def _adapt_application(options: LoadOptions) -> LoadOptions:
@@ -342,26 +315,3 @@ def _session_warnings(
                 f"the key for {name!r:.100} is sent unchanged, but according to the document "
                 f"it begins with a word: '{prefix} …'; add the word if the API refuses the key."
             )
-
-
-def apply_configuration(
-    toolset: Toolset, file: ConfigFile, credentials: Mapping[str, Any] | None, *, selects: bool
-) -> Toolset:
-    """Return a document's tools as a configuration selects and shapes them, with its warnings."""
-    file.check_schemes(toolset.security_schemes)
-    tools = configured_tools.shape_tools(toolset, file, selects=selects)
-    advice = toolset.session.credentials.advice
-    advice.variables = file.unset_variables(check_credentials(credentials))
-    advice.instruction = _CREDENTIAL_INSTRUCTION
-    return toolset.with_tools(tools, file.remarks(check_credentials(credentials)))
-
-
-def _apply_lock(toolset: Toolset, file: ConfigFile) -> Toolset:
-    if not file.data.lock:
-        return toolset
-    # Start-up time: few configurations have a lock, and judging changes needs much.
-    from openapi_tools.changes import tool_lock
-
-    lock = tool_lock.read_lock(file.folder / file.data.lock)
-    toolset, _ = tool_lock.apply_lock(toolset, lock, file.data.policy)
-    return toolset

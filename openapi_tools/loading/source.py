@@ -78,6 +78,11 @@ class Source:
 NOTHING = Source(None)
 
 
+def is_configuration(source: Any) -> bool:
+    """Return whether a source names a configuration in place of a document."""
+    return isinstance(source, str | os.PathLike) and os.fspath(source).endswith(".toml")
+
+
 def read_source(
     source: str | os.PathLike[str] | bytes | bytearray | Mapping[str, Any], settings: Settings
 ) -> Source:
