@@ -1,42 +1,42 @@
 """No number of `tests/house.py` gets worse; each bound that is met stays so."""
 
+import subprocess
+import sys
+
 import house
 import pytest
 
+pytestmark = pytest.mark.untraced
+
 CEILINGS = {
-    "functions named by a participle, adverb or preposition alone": 474,
-    "class names in more than one module": 39,
-    "variables named by the grammar of a sentence": 1172,
-    "calls of own functions with **name": 107,
-    "imports not at the top of a module, of every kind": 117,
-    "cycles between modules, annotations included": 13,
-    "loose modules at the top": 15,
-    "words of a dialect in docs, messages, docstrings": 845,
-    "words in docs and README": 78347,
+    "imports not at the top of a module, of every kind": 71,
+    "words of a dialect in docs, messages, docstrings": 317,
+    "words in docs and README": 77_700,
+    "load, schema and operation: modules": 31,
 }
 """Today's numbers of the rows whose bound is not met yet; lower them with the numbers."""
-
-COMMENTS, FEWEST_COMMENTS = "own-line comments in 100 lines", 0.6
 
 
 @pytest.fixture(scope="module")
 def rows():
-    return {row.name: row for row in house.source_rows()}
+    """The printed rows by name: today's number, and whether the bound is met."""
+    # A process of its own: what pytest and other tests have imported would be in the traces.
+    command = [sys.executable, house.__file__]
+    printed = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    return {
+        line[:64].strip(): (float(line[64:74].replace(",", "")), not line.endswith("NOT MET"))
+        for line in printed.splitlines()[1:]
+    }
 
 
-def test_rows_that_are_met_stay_so(rows):
-    waiting = {*CEILINGS, COMMENTS}
-
-    assert [str(row) for name, row in rows.items() if name not in waiting and not row.is_met] == []
-
-
-def test_comments_get_no_rarer(rows):
-    assert rows[COMMENTS].value >= FEWEST_COMMENTS
+def test_bounds_that_are_met_stay_so(rows):
+    assert len(rows) > 15
+    assert [name for name, (_, is_met) in rows.items() if name not in CEILINGS and not is_met] == []
 
 
 @pytest.mark.parametrize("name", CEILINGS)
 def test_no_number_gets_worse(rows, name):
-    assert rows[name].value <= CEILINGS[name]
+    assert rows[name][0] <= CEILINGS[name]
 
 
 def test_every_kind_of_hidden_import_and_name_is_seen(tmp_path):

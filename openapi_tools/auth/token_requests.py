@@ -173,7 +173,7 @@ def _read_token(
 
 
 def _is_bearer(kind: object) -> bool:
-    # RFC 6749, section 7.1, compares without case; the other words are those that servers use for
+    # RFC 6749, section 5.1, compares without case; the other words are those that servers use for
     # the same. A `mac` or `DPoP` token needs a proof that is not made here.
     if kind is None:
         return True

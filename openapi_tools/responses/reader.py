@@ -275,7 +275,8 @@ def _mask_secrets(response: APIResponse, redactor: Redactor) -> tuple[APIRespons
 
 
 def _select_headers(headers: httpx.Headers, declared: Collection[str] = ()) -> dict[str, str]:
-    # The headers that browsers let scripts read (WHATWG Fetch, section 3.3.5), and declared ones.
+    # The headers that browsers let scripts read (WHATWG Fetch, "CORS-safelisted response-header
+    # name"), and declared ones.
     lines = [(*_classify_header(raw_name), raw_value) for raw_name, raw_value in headers.raw]
     exposed = [
         value[:_LONGEST_LIST].decode("latin-1") for name, _, value in lines if name == _EXPOSED
