@@ -22,13 +22,13 @@ from openapi_tools.providers.containers import rename_properties
 from openapi_tools.providers.dialects import Gemini, Strict, check_strict
 from openapi_tools.providers.forms import CannotExpress
 from openapi_tools.providers.memory import Memory
+from openapi_tools.providers.restore import Restorer
+from openapi_tools.providers.shaper import SchemaShaper
 from openapi_tools.providers.visible_types import add_visible_types, reserve_for_types
 from openapi_tools.providers.wording import WORDINGS, brief_tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from openapi_tools.providers.restore import Restorer
 
     Schema = dict[str, Any]
 
@@ -102,7 +102,7 @@ class ProviderDefinition:
             with suppress(*_FAULTS):
                 if _shape_schema(self._schema, "anthropic", Memory())[0] is self._schema:
                     return None  # no name is changed
-        return _make_restorer(self._schema, self._profile)
+        return Restorer(self._schema, self._profile)
 
 
 class DefinitionLimits(NamedTuple):
@@ -121,14 +121,7 @@ def create_restorer(tool: DescribedTool, profile: str) -> Restorer | None:
             return define_tool(tool, profile, loosely=True).restorer
         except CannotExpress:  # the tool has no definition
             profile = profile if profile == "gemini" else ""
-    return _make_restorer(tool.input_schema, profile)
-
-
-def _make_restorer(schema: Schema, profile: str) -> Restorer:
-    # start-up time: it imports jsonschema_rs, and most models' arguments fit as they are
-    from openapi_tools.providers.restore import Restorer
-
-    return Restorer(schema, profile)
+    return Restorer(tool.input_schema, profile)
 
 
 def check_profile(profile: str) -> None:
@@ -347,8 +340,6 @@ def _shape_schema(schema: Schema, profile: str, memory: Memory) -> tuple[Schema,
 def _shape_for_subset(
     schema: Schema, profile: str, memory: Memory, levels: int | None = None
 ) -> tuple[Schema, tuple[str, ...]]:
-    # start-up time: it imports jsonschema_rs, and half of the profiles take schemas as they are
-    from openapi_tools.providers.shaper import SchemaShaper
 
     strict = profile == "openai_strict"
     shaper = SchemaShaper(schema, Strict() if strict else Gemini(), memory, levels)

@@ -5,12 +5,15 @@ Writing those of a large document takes most of a second, reading them some hund
 
 from __future__ import annotations
 
+import re
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from pydantic_core import from_json, to_json
 
+from openapi_tools.common.visible_text import plain_text, truncate_text
+from openapi_tools.errors import SettingsError
 from openapi_tools.providers.definitions import check_profile, define_tool, limits_of
 from openapi_tools.providers.forms import CannotExpress
 from openapi_tools.providers.memory import Memory
@@ -27,6 +30,11 @@ MOST_TOOLS: dict[str, int] = {"openai": 128, "openai_strict": 128, "gemini": 512
 
 MIN_SECONDS = 0.1  # of CPU; what takes less is not worth a file
 MAX_BYTES = 16 * 1024 * 1024  # of a file; larger definitions are longer than a model can read
+
+_LONGEST = 64  # characters of a namespace's name
+_LONGEST_DESCRIPTION = 300  # and of its description
+_OTHER = re.compile(r"[^a-zA-Z0-9]+")
+_ANTHROPIC = {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"}
 
 
 class DefinitionsFile(Protocol):
@@ -122,3 +130,39 @@ class ToolsetDefinitions:
             return _Record(None, [note], schema, description)
         notes = [f"{self.profile}: {tool.name}: {note}" for note in definition.notes]
         return _Record(definition.value, notes, schema, description)
+
+
+def defer_definitions(
+    profile: str, definitions: list[Schema], tools: Iterable[Any]
+) -> list[Schema]:
+    """Return definitions with the provider's search in front; OpenAI's in a namespace by tag.
+
+    Raises:
+        SettingsError: The provider has no search.
+    """
+    if profile == "anthropic":
+        return [dict(_ANTHROPIC), *({**each, "defer_loading": True} for each in definitions)]
+    if profile != "openai":
+        reason = "use anthropic or openai, or toolset.meta_tools() for every provider."
+        raise SettingsError(f"defer: {profile} has no tool search of its own; {reason}")
+    tags = {tool.name: next(iter(tool.tags), "other") for tool in tools}
+    groups: dict[str, list[Schema]] = {}
+    for each in definitions:
+        function = {"type": "function", **each["function"], "defer_loading": True}
+        groups.setdefault(tags[function["name"]], []).append(function)
+    names: set[str] = set()
+    return [{"type": "tool_search"}, *(_namespace(tag, groups[tag], names) for tag in groups)]
+
+
+def _namespace(tag: str, functions: list[Schema], names: set[str]) -> Schema:
+    stem = name = _OTHER.sub("_", tag).strip("_").lower()[: _LONGEST - 4] or "other"
+    number = 1
+    while name in names:
+        number += 1
+        name = f"{stem}_{number}"
+    names.add(name)
+    listed = ", ".join(function["name"] for function in functions)
+    description = truncate_text(
+        f"{' '.join(plain_text(tag, _LONGEST).split())}: {listed}", _LONGEST_DESCRIPTION
+    )
+    return {"type": "namespace", "name": name, "description": description, "tools": functions}

@@ -1,17 +1,15 @@
-"""Ways to many tools: `search_tools`, `describe_tools`, `call_tool`, and deferred definitions."""
+"""Ways to many tools: `search_tools`, `describe_tools` and `call_tool`."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.common.http_rules import is_safe
 from openapi_tools.common.options import close_names
-from openapi_tools.common.visible_text import plain_text, truncate_text
-from openapi_tools.errors import InputError, SettingsError
+from openapi_tools.errors import InputError
 from openapi_tools.observability import report_unknown
 from openapi_tools.redaction import excerpt
 from openapi_tools.responses.json_content import shorten_value
@@ -22,9 +20,8 @@ from openapi_tools.search.stubs import describe_tool, write_stubs
 from openapi_tools.validation.tool_input import CALL_ID
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
-    Definition = dict[str, Any]
 
 _HITS = 8
 _MOST_HITS = 50
@@ -200,43 +197,3 @@ def closed_object(properties: dict[str, Any], required: str) -> dict[str, Any]:
     """Return the schema of an object without other properties."""
     schema = {"type": "object", "properties": properties, "required": [required]}
     return {**schema, "additionalProperties": False}
-
-
-_LONGEST = 64
-_WORDS = 300  # characters of a namespace's description
-_OTHER = re.compile(r"[^a-zA-Z0-9]+")
-_ANTHROPIC = {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"}
-
-
-def defer_definitions(
-    profile: str, definitions: list[Definition], tools: Iterable[Any]
-) -> list[Definition]:
-    """Return definitions with the provider's search in front; OpenAI's in a namespace by tag.
-
-    Raises:
-        SettingsError: The provider has no search.
-    """
-    if profile == "anthropic":
-        return [dict(_ANTHROPIC), *({**each, "defer_loading": True} for each in definitions)]
-    if profile != "openai":
-        reason = "use anthropic or openai, or toolset.meta_tools() for every provider."
-        raise SettingsError(f"defer: {profile} has no tool search of its own; {reason}")
-    tags = {tool.name: next(iter(tool.tags), "other") for tool in tools}
-    groups: dict[str, list[Definition]] = {}
-    for each in definitions:
-        function = {"type": "function", **each["function"], "defer_loading": True}
-        groups.setdefault(tags[function["name"]], []).append(function)
-    names: set[str] = set()
-    return [{"type": "tool_search"}, *(_namespace(tag, groups[tag], names) for tag in groups)]
-
-
-def _namespace(tag: str, functions: list[Definition], names: set[str]) -> Definition:
-    stem = name = _OTHER.sub("_", tag).strip("_").lower()[: _LONGEST - 4] or "other"
-    number = 1
-    while name in names:
-        number += 1
-        name = f"{stem}_{number}"
-    names.add(name)
-    listed = ", ".join(function["name"] for function in functions)
-    description = truncate_text(f"{' '.join(plain_text(tag, _LONGEST).split())}: {listed}", _WORDS)
-    return {"type": "namespace", "name": name, "description": description, "tools": functions}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jsonschema_rs
 
+from openapi_tools.providers.definitions import create_restorer
 from openapi_tools.tools.argument_names import find_api_names, use_tool_names
 from openapi_tools.validation.checker import Checker
 from openapi_tools.validation.json_strings import parsing_notes
@@ -81,9 +82,6 @@ class ArgumentReader:
 
     def _undo_profile(self, arguments: dict[str, Any], profile: str) -> dict[str, Any]:
         if profile not in self._restorers:
-            # Start-up: a first call whose arguments fit at once does not pay for it.
-            from openapi_tools.providers.definitions import create_restorer
-
             self._restorers[profile] = create_restorer(self._tool, profile)
         restorer_of_profile = self._restorers[profile]
         return arguments if restorer_of_profile is None else restorer_of_profile.restore(arguments)

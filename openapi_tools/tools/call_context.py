@@ -10,11 +10,11 @@ from openapi_tools.common.options import context_value
 from openapi_tools.errors import InputError
 from openapi_tools.model import AnswerShape
 from openapi_tools.result import Context
+from openapi_tools.tools.idempotency import KeyedWrite, keyed_write
 
 if TYPE_CHECKING:
     from openapi_tools.tools.call import Call
     from openapi_tools.tools.endpoint import Endpoint
-    from openapi_tools.tools.idempotency import KeyedWrite
 
 
 async def choose_response(call: Call, endpoint: Endpoint) -> None:
@@ -32,9 +32,6 @@ def find_keyed_write(call: Call, endpoint: Endpoint) -> KeyedWrite | None:
     """Return how a write with an idempotency key is sent once; None for another call."""
     if context_value(call.context, "idempotency_key") is None:
         return None
-    # Start-up: it makes a reader of records, and few calls have a key.
-    from openapi_tools.tools.idempotency import keyed_write
-
     return keyed_write(call, endpoint.policy.server)
 
 

@@ -9,8 +9,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import unquote
 
-import httpx
-
 from openapi_tools.common.http_rules import is_json
 from openapi_tools.common.json_values import dump_json_bytes
 from openapi_tools.redaction import redact_data
@@ -18,6 +16,8 @@ from openapi_tools.redaction.marked_schemas import MarkedSchema
 from openapi_tools.redaction.named_values import MASK
 
 if TYPE_CHECKING:
+    import httpx
+
     from openapi_tools.model import Operation
 
 _VARIABLE = re.compile(r"\{([^{}]*)\}")
@@ -122,9 +122,11 @@ class MarkedValues:
     def hide_request(self, request: httpx.Request) -> httpx.Request:
         """Return a request as a person may see it, without secrets."""
         content = self.hide_content(request.content, request.headers.get("content-type", ""))
-        masked = httpx.Request(request.method, self.hide_url(str(request.url)), content=content)
+        masked = type(request)(request.method, self.hide_url(str(request.url)), content=content)
         items = request.headers.multi_items()
-        masked.headers = httpx.Headers([(n, self._hide_header(n, value)) for n, value in items])
+        masked.headers = type(request.headers)(
+            [(n, self._hide_header(n, value)) for n, value in items]
+        )
         return masked
 
     def _is_marked(self, segment: str) -> bool:

@@ -11,6 +11,7 @@ from openapi_tools.common.options import list_functions
 from openapi_tools.common.setting_fields import DEFAULT_SETTINGS
 from openapi_tools.errors import strip_traceback
 from openapi_tools.tools.call import Call
+from openapi_tools.tools.marked_values import MarkedValues
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from openapi_tools.settings import Settings
     from openapi_tools.tools.caller import Caller
     from openapi_tools.tools.guardrails import Guards
-    from openapi_tools.tools.marked_values import MarkedValues
     from openapi_tools.tools.session import Session
 
 _is_imported = threading.Event()  # what a first call needs
@@ -172,8 +172,6 @@ class OperationTool:
     def marked_values(self) -> MarkedValues:
         """The values of its calls that its schemas mark as secret."""
         if self._marked is None:
-            from openapi_tools.tools.marked_values import MarkedValues  # a call may need none of it
-
             self._marked = MarkedValues(self)
         return self._marked
 

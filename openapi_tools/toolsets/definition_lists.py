@@ -39,8 +39,11 @@ class DefinitionLists:
             defer: As for `Toolset.definitions`.
         """
         # Start-up: tools are loaded and called without them.
-        from openapi_tools.providers.toolset_definitions import MOST_TOOLS, ToolsetDefinitions
-        from openapi_tools.search.meta_tools import defer_definitions
+        from openapi_tools.providers.toolset_definitions import (
+            MOST_TOOLS,
+            ToolsetDefinitions,
+            defer_definitions,
+        )
 
         if self._definitions is None or self._definitions.profile != profile:
             self._definitions = ToolsetDefinitions(profile, index)
