@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from openapi_tools.tools.session import Session
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.toolsets.pages import PagedItems
+    from openapi_tools.toolsets.toolset_calls import ToolsetCalls
 
 
 class Toolset:
@@ -194,6 +195,7 @@ class Toolset:
         They are for more tools than a model takes at once. A call passes the checks, guardrails
         and approval of the tool that it calls.
         """
+        # Start-up time: tools are loaded, shown and called without it.
         from openapi_tools.search.meta_tools import meta_tools
 
         return self._make_functions(meta_tools)
@@ -233,12 +235,20 @@ class Toolset:
         if self._source is not None:
             return self.called._find_finder()  # noqa: SLF001 -- its own
         if self._finder is None:
+            # Start-up time, as above.
             from openapi_tools.search.finder import create_finder
 
             whole = None if self._whole is None else self._whole._find_finder()  # noqa: SLF001
             parts = [part._find_finder() for part in self._parts]  # noqa: SLF001
             self._finder = create_finder(self, self._info.index, whole, parts)
         return self._finder
+
+    @property
+    def _calls(self) -> ToolsetCalls:
+        # Start-up time: tools are loaded and shown without what calls need.
+        from openapi_tools.toolsets.toolset_calls import ToolsetCalls
+
+        return ToolsetCalls(self, self._definitions.profile)
 
     async def call(
         self,
@@ -265,11 +275,8 @@ class Toolset:
         Returns:
             As `execute`; an error result also for an unknown tool or an unreadable call.
         """
-        from openapi_tools.toolsets.tool_calls import call_tool
-
-        profile = self._definitions.profile if profile is None else profile
-        return await call_tool(
-            self, call, arguments, context=context, profile=profile, wait=wait, fields=fields
+        return await self._calls.call(
+            call, arguments, context=context, profile=profile, wait=wait, fields=fields
         )
 
     def pages(
@@ -300,17 +307,8 @@ class Toolset:
             An asynchronous iterator, which raises nothing but cancellation: `stopped` says how it
             ended. `await pages.collect()` returns all items as one result.
         """
-        from openapi_tools.toolsets.pages import PagedItems, PageLimits
-
-        return PagedItems(
-            self.called,
-            name,
-            arguments,
-            limits=PageLimits(max_items, max_pages, timeout),
-            profile=self._definitions.profile,
-            context=context,
-            on_page=on_page,
-        )
+        limits = (max_items, max_pages, timeout)
+        return self._calls.pages(name, arguments, limits, on_page=on_page, context=context)
 
     async def resume(
         self, job: Mapping[str, Any], *, wait: float | None = None, context: Any = None
@@ -325,9 +323,7 @@ class Toolset:
         Returns:
             The result of the operation, an error result if it failed, or another handle.
         """
-        from openapi_tools.toolsets.tool_calls import resume_job
-
-        return await resume_job(self.called, job, wait=wait, context=context)
+        return await self._calls.resume(job, wait=wait, context=context)
 
     def add_input_guardrails(self, guardrails: Iterable[Callable[..., Any]]) -> None:
         """Add functions that pass, change or refuse calls; approval to the tools it is for.
@@ -379,6 +375,7 @@ class Toolset:
         Raises:
             SettingsError: It is not a coordinator, or a tool of such a name is mounted already.
         """
+        # Start-up time: it imports asyncio.
         from openapi_tools.toolsets.mounting import mount_tools
 
         return await mount_tools(self, coordinator)
