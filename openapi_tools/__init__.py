@@ -1,8 +1,8 @@
 """Every operation of an OpenAPI document as a tool that an LLM agent can call.
 
 `load_tools(source)` reads a document, `await toolset["name"].execute(arguments)` calls the API,
-`generate_package(source, folder)` writes the tools down. The names below are imported when they are
-first used, so that importing the package costs nothing.
+`generate_package(source, folder)` writes the tools as a package. The names below are
+imported when they are first used, so that importing the package costs nothing.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Every exception of the package, and words of messages: counts, names, a missing extra.
+"""Every exception of the package, and parts of messages: counts, names, a missing extra.
 
-Loading and generating raise; calling a tool never does: there each becomes an error result.
+Loading and generating raise; calling a tool never does: its errors become error results.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class OpenAPIToolsError(Exception):
     """Any error of this package.
 
     Attributes:
-        reason: The error and what to do, without the place.
+        reason: The error and what to do, without the location.
     """
 
     def __init__(self, reason: str) -> None:
@@ -52,7 +52,7 @@ class DocumentError(OpenAPIToolsError):
     """Something in a document is wrong.
 
     Attributes:
-        source: File or URL of the document; empty when it was given as a value.
+        source: File or URL of the document; empty when it was passed as a value.
         pointer: JSON Pointer of the place, `""` for the whole document (RFC 6901).
     """
 
@@ -67,18 +67,18 @@ class DocumentError(OpenAPIToolsError):
 
 
 class InvalidDocument(DocumentError):  # noqa: N818 -- the names are public promises
-    """The document is not an OpenAPI document, or breaks the rules of its version."""
+    """The document is not an OpenAPI document, or violates the rules of its version."""
 
 
 class InvalidOverlay(DocumentError):  # noqa: N818 -- as above
-    """An overlay breaks the Overlay Specification, or does not fit the document.
+    """An overlay violates the Overlay Specification, or does not match the document.
 
     `source` and `pointer` are of the overlay.
     """
 
 
 class UnresolvableReference(DocumentError):  # noqa: N818 -- as above
-    """A `$ref` leads nowhere, in a cycle, or where it may not lead."""
+    """A `$ref` points to nothing, in a cycle, or where it may not."""
 
 
 class UnsupportedFeature(DocumentError):  # noqa: N818 -- as above
@@ -89,8 +89,8 @@ class SourceError(OpenAPIToolsError):
     """The document could not be read at all: no such file, no response, too large.
 
     Attributes:
-        source: File or URL that was asked for.
-        passing: Its server could not be reached or failed; another time it may answer.
+        source: File or URL that was requested.
+        passing: Its server could not be reached or failed; a later attempt may succeed.
     """
 
     def __init__(self, reason: str, *, source: str = "", passing: bool = False) -> None:
@@ -103,7 +103,7 @@ class SourceError(OpenAPIToolsError):
 
 
 class InputError(OpenAPIToolsError):
-    """The model's input does not fit the tool; `reason` has the given and the allowed values.
+    """The model's input is not valid for the tool; `reason` has its values and the allowed ones.
 
     Attributes:
         pointer: JSON Pointer into the input, for instance `/limit`.
@@ -123,10 +123,10 @@ class CallError(OpenAPIToolsError):
     Attributes:
         kind: The result's error type, for instance `"timeout"`.
         reason: For the model: what happened and what to try.
-        facts: Further members of the result's `error`, for instance `{"status": 404}`.
-        attempts: How often the request was sent, or tried to be; 0 when it never came to that.
-        path: The file of this machine that the reason names; empty for none. Remote clients read
-            its name without the folder.
+        facts: More properties of the result's `error`, for instance `{"status": 404}`.
+        attempts: How many attempts there were to send the request; 0 for none.
+        path: The local file that the reason names; empty for none. Remote clients see only
+            its name.
     """
 
     def __init__(self, kind: ErrorType, reason: str, **facts: object) -> None:
@@ -158,7 +158,7 @@ class DeniedError(CallError):
 
 
 class PendingApproval(DeniedError):  # noqa: N818 -- an answer that is yet to come
-    """The answer to a question about a call will come with a later request.
+    """A call waits for an approval that comes with a later request.
 
     An `approve` raises it; a program pauses then, and goes on with that request.
     """
@@ -169,7 +169,7 @@ class SettingsError(OpenAPIToolsError):
 
 
 class CredentialsError(SettingsError):
-    """Credentials that do not fit the document, or missing in a call; never shows the value.
+    """Credentials that do not match the document or are missing in a call; without their values.
 
     Attributes:
         scheme: Name of the security scheme.
@@ -241,7 +241,7 @@ class NotPicklableError(OpenAPIToolsError, TypeError):
 
 
 class OutputError(OpenAPIToolsError):
-    """Generated files cannot or may not be put where they were asked for.
+    """Generated files cannot or may not be written to the folder.
 
     Attributes:
         path: The file or folder.

@@ -77,7 +77,7 @@ class Report:
         written: Files that are new or have new content.
         unchanged: Files that were up to date.
         removed: Files of the existing package that are no longer generated.
-        kept: Such files that stay because they were edited.
+        kept: Such files that remain because they were edited.
         edited: Generated files that were edited by hand.
         skipped: Operations that did not become tools.
         warnings: Remarks on the document, the settings and possible secrets.

@@ -1,4 +1,4 @@
-"""An operation as plain data, in OpenAPI's words: loading makes, files hold, calls read it."""
+"""An operation as plain data in OpenAPI's terms: loading builds it, calls read it."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ class SecurityScheme(_Value):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AnswerShape(_Value):
-    """How responses are made smaller for a model; None leaves a field to the settings."""
+    """How responses are shortened for a model; None leaves a field to the settings."""
 
     drop: tuple[str, ...] | None = None  # name patterns of properties, at any depth: `"*_url"`
     nulls: bool | None = None  # whether properties whose value is null are shown
@@ -174,7 +174,7 @@ def merge_answer_shapes(
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Paging(_Value):
-    """How the next page of an operation's response is asked for."""
+    """How to request the next page of an operation's response."""
 
     # `page` (its number), `offset` (items to skip), `cursor` (a string of the last one), `limit`
     # (a greater size), or `link` (the address of the next page).
@@ -222,7 +222,7 @@ class Skipped(_Value):
         path: As in the document.
         name: The name that the tool would have had.
         operation_id: The document's own id; empty when it has none.
-        notice: What a model that calls it is told, where that is less than the pointer and the
+        notice: The message for a model that calls it, if it has less than the pointer and the
             reason: with a lock, no words of a document that were not accepted.
     """
 

@@ -93,7 +93,7 @@ class Context:
         approve: Asks a human about a call and returns True for a yes; may be async.
         state: Anything for your guardrails.
         wait: Seconds to wait for a long-running operation; None for what tool or settings say.
-        answer: An `AnswerShape`, or a mapping of its keys: how this response is made smaller.
+        answer: An `AnswerShape`, or a mapping of its keys: how to shorten this response.
         fields: A JMESPath expression that chooses parts of the response, before that of `answer`.
         conversation: A string, or an object of the conversation, whose programs share variables.
         resume: The `metadata["run"]` of a program that waited for an approval and goes on now.

@@ -1,4 +1,4 @@
-"""Call time: all that a tool needs once its document has been read.
+"""Everything a tool needs to be called, once its document has been read.
 
 The names below are what generated packages import; each is imported when it is first used.
 """

@@ -44,8 +44,8 @@ class SettingsMembers(TypedDict, total=False):
     """The settings as keyword arguments of `load_tools`, for type checkers.
 
     A type checker cannot derive them from `SettingFields`: this is the one other list of settings,
-    and a test compares it with that. Sequences, mappings and strings are taken where a setting
-    holds tuples, dicts and paths.
+    and a test compares the two. Sequences, mappings and strings are accepted where a setting has
+    tuples, dicts and paths.
     """
 
     base_url: str | None

@@ -48,7 +48,7 @@ _SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+")
 class OAuth2:
     """How to get tokens for an `oauth2` or `openIdConnect` scheme.
 
-    Give `client_id` and `client_secret` for a program of its own rights (client credentials), a
+    Pass `client_id` and `client_secret` for a program with its own rights (client credentials), a
     `refresh_token` or a `token_file` for what a person has agreed to.
 
     Spec: RFC 6749, section 4; RFC 8628 for devices.
@@ -57,13 +57,13 @@ class OAuth2:
         client_id: The client's name at the authorization server.
         client_secret: A string, a `pydantic.SecretStr`, or `"${NAME}"` for an environment
             variable, as every other secret.
-        scopes: Asked for with every token, `"read write"` or a list; by default those that the
-            called operations require. An empty list asks for none.
+        scopes: Requested with every token, `"read write"` or a list; by default those that the
+            called operations require. An empty list requests none.
         token_url: Replaces the document's; a URL given here may receive the secrets, wherever it
             leads.
         authorization_url: Where a person agrees; replaces the document's.
         device_authorization_url: Where a device begins; replaces the document's.
-        openid_connect_url: Where the server describes itself; replaces the document's.
+        openid_connect_url: Where the server has its metadata; replaces the document's.
         refresh_token: From an earlier login.
         access_token: From an earlier login; used until it expires or is refused.
         username: For the password flow, where the document has it or `token_url` is given.
@@ -73,7 +73,7 @@ class OAuth2:
         client_auth: `"client_secret_basic"`, `"client_secret_post"` or `"none"`; by default the
             first with a secret, the last without.
         extra: Further parameters of token requests, for instance `{"audience": "…"}`; masked.
-        token_file: Keep tokens in this file, and take them from there.
+        token_file: Store tokens in this file, and read them from there.
 
     Raises:
         CredentialsError: A field has the wrong type; its value is not shown.

@@ -34,7 +34,7 @@ _LOCATIONS = ("header", "query", "cookie")
 class ClientCertificate:
     """A client certificate, for `mutualTLS`: PEM files, and the password of the private key.
 
-    The certificate's file also holds its chain, and the key where `key` is None.
+    The certificate's file also contains its chain, and the key if `key` is None.
     """
 
     cert: str | Path

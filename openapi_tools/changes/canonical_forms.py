@@ -1,4 +1,4 @@
-"""Tools as they are compared with a lock: without orders that mean nothing.
+"""The form of tools that is compared with a lock: without orders that mean nothing.
 
 The order of properties, media types, responses and variants comes from maps of the document, and
 maps have none.

@@ -1,4 +1,4 @@
-"""What changed of one tool as kinds and numbers: words that no document has chosen."""
+"""The changes of one tool as kinds and numbers, in words that do not come from a document."""
 
 from __future__ import annotations
 

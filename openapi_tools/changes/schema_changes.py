@@ -1,7 +1,8 @@
 """Compare two versions of a tool's input schema: what differs, and what may break a caller.
 
-A difference breaks a caller when an input that was valid may be refused now. The walk knows removed
-and required properties, types, enums, bounds and alternatives; other changed keywords break.
+A difference breaks a caller when an input that was valid may now be refused. The walk covers
+removed and required properties, types, enums, bounds and alternatives; other changed keywords
+break.
 
 An object that describes some properties and says nothing of others is read as if callers send no
 others, so a new optional property breaks no caller; it is read literally beside alternatives.
@@ -85,7 +86,7 @@ class _SchemaComparison:
         self._count = 0
 
     def compare(self, old: Any, new: Any, *, strict: bool) -> tuple[Difference, ...]:
-        """Return the differences of a pair; if strict, callers may send undescribed members."""
+        """Return the differences of a pair; if strict, callers may send undescribed properties."""
         key = (id(old), id(new), strict)
         cached = self._breaking.get(key, self._harmless.get(key))
         if cached is not None:

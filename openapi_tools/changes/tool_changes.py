@@ -1,8 +1,8 @@
 """Changes between two sets of tools, tool by tool and in words, and whether they break a caller.
 
-A caller breaks when a tool is gone or renamed, its schema may refuse a valid input, calls go to
-another server, credentials that were enough may not be, or a method that only read changes things.
-Descriptions, paths, media types and styles break no caller.
+A caller breaks when a tool is removed or renamed, its schema may refuse a valid input, calls go to
+another server, credentials that sufficed may not suffice, or a method that only read changes
+things. Descriptions, paths, media types and styles break no caller.
 """
 
 from __future__ import annotations

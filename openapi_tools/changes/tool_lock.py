@@ -1,6 +1,6 @@
 """The tool lock: each tool as it was when it was accepted, and what has changed since.
 
-A lock is a file of JSON, sorted, without times and places of this machine, or the manifest of a
+A lock is a sorted JSON file without timestamps or paths of this machine, or the manifest of a
 generated package. What changed and whether it may break a caller is judged as `generate --check`
 and `diff` do. People read what changed in words; a model reads kinds and numbers, as the words may
 be an attack.
@@ -69,7 +69,7 @@ class _LockEntry(NamedTuple):
 
     @property
     def sha256(self) -> str:
-        """The hash of name, description, schema and wire plan; order of members apart."""
+        """The hash of name, description, schema and wire plan, whatever the order of keys."""
         return digest_of([self.record.name, self.data])
 
 

@@ -1,4 +1,4 @@
-"""Arguments of a call as a command line has them: `name=value`, `name=@file` and `name:=JSON`."""
+"""Arguments of a call on a command line: `name=value`, `name=@file` and `name:=JSON`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Credentials from the options of a command.
 
 A credential comes from the environment, or from the file that `openapi-tools login` has written: no
-secret stands on a command line. A wrong value is never shown, as the shell may have expanded the
+secret is on a command line. A wrong value is never printed, as the shell may have expanded the
 variable already.
 """
 

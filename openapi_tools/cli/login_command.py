@@ -1,4 +1,4 @@
-"""`openapi-tools login`: interactive login that keeps the token in a file."""
+"""`openapi-tools login`: interactive login that stores the token in a file."""
 
 from __future__ import annotations
 

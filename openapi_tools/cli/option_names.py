@@ -1,4 +1,4 @@
-"""Messages of the package for people at a command line: options in place of Python arguments."""
+"""Messages of the package for people at a command line: options instead of Python arguments."""
 
 from __future__ import annotations
 

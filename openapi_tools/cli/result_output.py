@@ -1,4 +1,4 @@
-"""The result of a call on standard output or in a file, and what is to be said about it."""
+"""The result of a call on standard output or in a file, with notes about it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loading SPEC and selecting its tools, as the shared options of a command say."""
+"""Load SPEC and select its tools, as the shared options of a command say."""
 
 from __future__ import annotations
 

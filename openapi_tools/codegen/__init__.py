@@ -1,9 +1,9 @@
 """From tools to files that a team commits, reviews and ships.
 
-Here: values as Python literals, the only way for text of a document into a Python file.
+Here: values as Python literals, the only way for strings of a document into a Python file.
 
 Literals are ASCII, read back as equal values, and are laid out as `ruff format` does: on one line
-where they fit, else one member per line.
+where they fit, else one item per line.
 """
 
 from __future__ import annotations

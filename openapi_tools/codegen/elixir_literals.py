@@ -1,6 +1,6 @@
 """Values as Elixir literals: ASCII, laid out as `mix format` does.
 
-A literal holds no interpolation and no call.
+A literal contains no interpolation and no call.
 """
 
 from __future__ import annotations

@@ -256,11 +256,11 @@ def _encoding_data(encoding: Encoding) -> AtomMap:
     kind, style = encoding.content_type, encoding.style
     if encoding.file or encoding.inner or not (style or not kind or http_rules.is_json(kind)):
         what = "a file" if encoding.file else kind or "lists in lists"
-        raise UnwritableInElixir(f"the member {encoding.name!r:.60} of its form is {what!r:.60}.")
+        raise UnwritableInElixir(f"the property {encoding.name!r:.60} of its form is {what!r:.60}.")
     if not style:
         return AtomMap(json=True) if kind else AtomMap()
     if style not in _STYLES:
-        raise UnwritableInElixir(f"the member {encoding.name!r:.60} has the style {style!r:.40}.")
+        raise UnwritableInElixir(f"the property {encoding.name!r:.60} has the style {style!r:.40}.")
     flags = {"explode": encoding.explode, "reserved": encoding.allow_reserved}
     data = AtomMap(style=Code(f":{_STYLES[style]}"))
     return AtomMap(data | {flag: True for flag, is_set in flags.items() if is_set})

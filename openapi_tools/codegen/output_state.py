@@ -1,6 +1,6 @@
 """An output folder: the manifest of its package, and the state of every file.
 
-The manifest holds the document, the tools and a digest of every file, by which a later run tells
+The manifest has the document, the tools and a digest of every file, by which a later run tells
 its own files from edited and foreign ones.
 """
 
@@ -97,7 +97,7 @@ def add_manifest(files: Mapping[str, str], data: PackageData, *, layout: str) ->
 
 
 def read_manifest(text: str | bytes | None) -> Manifest | None:
-    """Read a manifest; None unless it is valid, with plain paths. Unknown members are ignored."""
+    """Read a manifest; None unless it is valid, with plain paths. Unknown keys are ignored."""
     try:
         members = json.loads(text.decode() if isinstance(text, bytes) else text or "")
     except (ValueError, RecursionError):
@@ -169,7 +169,7 @@ def plan_changes(target: OutputTarget) -> FileChanges:
 
 
 def read_output(output: Path, *, manifest: str) -> dict[str, str]:
-    """Return the texts of the readable generated files in a folder, the manifest first."""
+    """Return the contents of the readable generated files in a folder, the manifest first."""
     texts = _read_texts(output, [manifest])
     manifest_data = read_manifest(texts.get(manifest))
     return texts | _read_texts(output, manifest_data.files if manifest_data else ())

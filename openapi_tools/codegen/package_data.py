@@ -1,4 +1,4 @@
-"""The data a generated package is written from: collected of tools, or read back from its files.
+"""The data that a generated package is written from: collected from tools, or read from its files.
 
 Files are not run. Only what the templates write is understood: literals, constants here or in a
 module beside that refer to no others, `json.loads("…")` and the classes of `openapi_tools.model`.

@@ -158,7 +158,7 @@ class ModulePlan:
 
 @dataclass(frozen=True, slots=True)
 class PackagePlan:
-    """A package without the text of its files: modules with tools, modules with schemas."""
+    """A package without the contents of its files: modules with tools, modules with schemas."""
 
     data: PackageData
     modules: tuple[ModulePlan, ...]

@@ -229,7 +229,7 @@ class Templates:
         }
 
     def render(self, name: str, values: Mapping[str, Any]) -> str:
-        """Return the text of a file, for instance of `"tools.py"`."""
+        """Return the content of a file, for instance of `"tools.py"`."""
         kind = name.rpartition(".")[2]
         return self._environments[kind].get_template(f"{name}.jinja").render(values)
 

@@ -1,1 +1,1 @@
-"""What every package may use: it imports no other one."""
+"""Helpers that every package may use; this package imports no other."""

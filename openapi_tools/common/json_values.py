@@ -1,4 +1,4 @@
-"""JSON values: their types, JSON Pointers (RFC 6901), equality, size and text."""
+"""JSON values: their types, JSON Pointers (RFC 6901), equality, size and serialization."""
 
 from __future__ import annotations
 

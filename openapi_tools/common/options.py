@@ -201,7 +201,7 @@ _TEXTS = "a string or a list of strings"
 class Select:
     """Which operations become tools: those that satisfy every condition.
 
-    A condition that is not set is no limit; an empty list selects no operation.
+    A condition that is not set does not restrict; an empty list selects no operation.
 
     Attributes:
         tags: It has one of these tags.
@@ -261,7 +261,7 @@ class Select:
         raise SettingsError(f"select: expected {form}, not {type_name(selection)}.")
 
     def takes(self, tool: Any) -> bool:
-        """Tell whether a tool is selected."""
+        """Return whether a tool is selected."""
         methods = None if self.methods is None else {method.upper() for method in self.methods}
         return bool(
             (self.tags is None or set(self.tags) & set(tool.tags))
@@ -283,7 +283,7 @@ class Select:
         return is_limited and other.takes(tool)
 
     def takes_name(self, name: str) -> bool:
-        """Tell whether a tool of this name may be selected."""
+        """Return whether a tool of this name may be selected."""
         return self.names is None or _matches(name, self.names)
 
 

@@ -1,4 +1,4 @@
-"""What the list of settings says about one of them."""
+"""The description of one setting."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The shape that a user gives one tool, applied to its schema and operation.
 
-Arguments are named as the document's tool has them, before they are renamed.
+Arguments have the names of the document's tool, from before they are renamed.
 """
 
 from __future__ import annotations

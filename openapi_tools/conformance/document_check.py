@@ -238,7 +238,7 @@ def _not_checked(place: tuple[Any, ...], failure: BaseException | None) -> Findi
 class LinearPatterns(SchemaValidatorsFactory):
     """The schema validators of another factory, whose patterns take linear time.
 
-    Its own match with Python's `re`, in which `(a+)+$` takes years for a text of 60 letters.
+    Its own match with Python's `re`, in which `(a+)+$` takes years for a string of 60 letters.
     """
 
     def __init__(self, inner: SchemaValidatorsFactory) -> None:

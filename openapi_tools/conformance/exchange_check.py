@@ -1,6 +1,6 @@
 """Check requests and responses against a document with openapi-core.
 
-Its own readings are corrected where they depart from the standard.
+Its results are corrected where they depart from the standard.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Rules of `lint` about tools, and a score.
 
 Each rule yields findings with the JSON Pointer of the place in the document; the document is walked
-as plain data, beside the tools that were made of it.
+as plain data, beside the tools built from it.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class LintedOperation(NamedTuple):
 
 
 def find_tool_problems(toolset: Toolset) -> list[Finding]:
-    """Return what a document lacks for its tools, in the order of the document.
+    """Return what is missing in a document for its tools, in the order of the document.
 
     Spec: OpenAPI 3.2.0, section 4.10 (Operation Object).
     """

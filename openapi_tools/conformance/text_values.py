@@ -1,7 +1,7 @@
 """Read parameters, headers and fields of forms from text by their schemas.
 
 openapi-core chooses one reading by `type`, and stops where that is missing, a list or inside a
-union. Here every reading that the schema has room for is tried, and the first that fits is taken.
+union. Here every reading that the schema allows is tried, and the first that matches is used.
 
 Spec: OpenAPI 3.2.0, section 4.12 (Parameter Object), its styles above all.
 """
@@ -63,7 +63,7 @@ class UndefinedReading(Exception):  # noqa: N818 -- the request is not wrong
 class TextReader(StyleDeserializersFactory):
     """Makes readers of values for openapi-core, and for the check of parameters.
 
-    `taken` has the names of all parameters, which are no members of an exploded object.
+    `taken` has the names of all parameters, which are not properties of an exploded object.
     """
 
     def __init__(

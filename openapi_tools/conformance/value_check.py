@@ -77,7 +77,7 @@ class ValueCheck:
     keys: frozenset[tuple[str, str]] = frozenset()
 
     def find_errors(self, declared: DeclaredValue, strings: Any) -> Iterator[str]:
-        """Yield the errors of a value among the texts of its location; one line each."""
+        """Yield the errors of a value among the values of its location; one line each."""
         if declared.location == "header" and not is_token(declared.name):
             if declared.node.get("required") is True:
                 yield f"{NOT_JUDGED}: {declared.place}a header cannot have this name"
@@ -117,7 +117,7 @@ class ValueCheck:
         try:
             self.reader.validators.create(self.spec, schema).validate(value)
         except InvalidSchemaValue as error:
-            # Read-only is a property of members; a whole parameter that is read-only is sent.
+            # Only properties can be read-only; a whole parameter that is read-only is sent.
             details: Any = error.schema_errors
             return [e for e in details if (e.validator, *e.path) != ("readOnly",)]
         return []

@@ -1,1 +1,1 @@
-"""Tools for each coordinator: one module for each, which needs its extra."""
+"""Adapters for coordinators: one module each, which needs its extra."""

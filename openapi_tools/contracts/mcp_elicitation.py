@@ -62,7 +62,7 @@ class ElicitationChannel:
                 session, asked_for = self._request.session, self._request.request_id
                 answer = await session.elicit_form(question, form, asked_for)
         else:
-            # The key makes an answer valid for an equal call, of the same state, only.
+            # The key makes a reply valid only for an equal call in the same state.
             identity = [call.name, call.arguments, call.changes and call.changes.etag]
             key = f"approve-{digest_of(identity)[:32]}"
             answer = self.answers.pop(key, None)

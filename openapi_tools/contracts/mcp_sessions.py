@@ -1,4 +1,4 @@
-"""The sessions of an MCP server, of which no user takes all."""
+"""The sessions of an MCP server, of which no user can take all."""
 
 from __future__ import annotations
 

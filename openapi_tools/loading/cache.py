@@ -1,7 +1,7 @@
-"""The document cache: its folder, which documents are in it, and whether a copy is still good.
+"""The document cache: its folder, which documents are in it, and whether a copy is still valid.
 
-A copy of a file is good while the file's size, times and inode are the same; that of a string while
-its hash is; that of a URL while its server says so. Mappings are not cached, nor are documents that
+A copy of a file is valid while its size, times and inode are the same, that of a string while its
+hash is, that of a URL while its server says so. Mappings are not cached, nor are documents that
 refer to others. A failure of the folder costs time, never a load.
 """
 

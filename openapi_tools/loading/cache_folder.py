@@ -1,4 +1,4 @@
-"""Files in the cache's folder: which ones are trusted, how they are written, what is derived."""
+"""Files in the cache's folder: which ones are trusted, and how they are written."""
 
 from __future__ import annotations
 

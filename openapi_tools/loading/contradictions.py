@@ -1,7 +1,7 @@
 """Keywords that the values of their own schema contradict: they are not enforced.
 
 `type: string, enum: [1, 2]` accepts no value, and `minimum: 10, maximum: 1` neither: such an
-argument could never be given. The document's values decide, and each contradiction is reported.
+argument could never be passed. The document's values decide, and each contradiction is reported.
 
 Spec: JSON Schema Validation 2020-12, section 6; which lets keywords of one schema exclude another.
 """

@@ -58,7 +58,7 @@ _NAME_TESTS: dict[Any, Callable[[str], bool]] = {
 
 @dataclass(slots=True, eq=False)  # not frozen: that doubles the cost of making thousands
 class OperationNode:
-    """An Operation Object, `node`, of a Path Item Object; `member` is its JSON Pointer there."""
+    """An Operation Object, `node`, of a Path Item Object; `member` is its JSON Pointer in it."""
 
     method: str
     path: str

@@ -1,4 +1,4 @@
-"""Keys that stand twice in one object of a document, of which parsers keep the last value.
+"""Duplicate keys in an object of a document, of which parsers keep the last value.
 
 Spec: RFC 8259, section 4 (names should be unique); YAML 1.2.2, section 3.2.1.3 (keys are unique).
 """

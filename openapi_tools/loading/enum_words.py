@@ -1,7 +1,7 @@
 """The words that documents give to the values of an enum, in extensions of several generators.
 
 NSwag writes `x-enumNames`, openapi-generator `x-enum-varnames` and `x-enum-descriptions`, Redocly
-`x-enumDescriptions`, AutoRest `x-ms-enum`. None of them replaces a value: they are said in words.
+`x-enumDescriptions`, AutoRest `x-ms-enum`. None of them replaces a value: they become descriptions.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Examples that a document gives beside a schema: the first one that fits is shown.
+"""Examples that a document has beside a schema: the first valid one is used.
 
 Spec: OpenAPI 3.0.4 section 4.7.19, 3.1.2 section 4.8.19, 3.2.0 section 4.19 (Example Object), and
 the fields `example` and `examples` of Parameter and Media Type Objects.
@@ -60,7 +60,7 @@ def example_values(holder: Node, resource: Resource, references: References) -> 
 
 def _example_object_values(node: Any) -> Iterator[Any]:
     if isinstance(node, dict) and (node.keys() & _OF_EXAMPLE or node.keys() <= _WORDS):
-        # Texts of `serializedValue` are written for the wire, and external ones are not fetched.
+        # Strings of `serializedValue` are written for the wire, and external ones are not fetched.
         yield from (node[key] for key in ("dataValue", "value") if key in node)
     else:  # a bare value in place of an Example Object
         yield node
@@ -98,7 +98,7 @@ def add_property_examples(
 ) -> Node:
     """Return an object's properties with their parts of an example of the object.
 
-    It is that of the first example whose members all fit, else of the first one.
+    It is that of the first example whose properties all match, else of the first one.
     """
     best: Node = {}
     for value in islice(values, _MOST):

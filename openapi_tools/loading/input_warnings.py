@@ -1,6 +1,6 @@
 """Warnings about the parts of requests that input schemas leave out, and about their values.
 
-They are looked for when somebody asks for the warnings of a toolset: no load needs them.
+They are collected when the warnings of a toolset are read: no load needs them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The keywords of a schema: their values, older versions as 2020-12 has them, what may disagree.
+"""The keywords of a schema: their values, and their forms in older versions as 2020-12 has them.
 
 Spec: JSON Schema Core 2020-12, sections 10 and 11; Validation 2020-12, sections 6 to 9.
 """

@@ -83,9 +83,9 @@ def load_tools(
     Raises:
         SourceError: The document cannot be read.
         DocumentError: It is not an OpenAPI document of a supported version; the pointer says where.
-        InvalidOverlay: An overlay is wrong, or does not fit the document.
+        InvalidOverlay: An overlay is not valid, or does not match the document.
         CredentialsError: A scheme that the document does not have, or a wrong kind of value.
-        SettingsError: A selection, settings, a client or a configuration that does not fit.
+        SettingsError: A selection, settings, a client or a configuration is not valid.
     """
     try:
         settings = make_settings(settings, members)

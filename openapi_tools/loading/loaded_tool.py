@@ -1,4 +1,4 @@
-"""The tools of a document: attributes are built when they are first looked at."""
+"""The tools of a document: attributes are built on first access."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a file is that is no OpenAPI document: an archive, an image, a page that names one.
+"""Recognise files that are not OpenAPI documents: an archive, an image, a page that names one.
 
 Spec: RFC 8631, section 4 (`service-desc`).
 """

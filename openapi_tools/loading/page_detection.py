@@ -1,4 +1,4 @@
-"""Detect from a document how to ask for the next page of an operation's response.
+"""Detect from a document how to request the next page of an operation's response.
 
 The signs are names of arguments and of a response's properties, not a list of APIs. An operation
 without plain signs has no paging.

@@ -1,4 +1,4 @@
-"""Read JSON as plain data, with a place for each fault.
+"""Read JSON as plain data, with a location for each fault.
 
 Spec: RFC 8259.
 """

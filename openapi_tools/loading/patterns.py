@@ -1,6 +1,6 @@
 """`pattern` as published documents write it: with delimiters and flags, as a mask, in prose.
 
-Such a pattern is read where it has one meaning; else it is a hint for the reader, not a rule.
+Such a pattern is converted if it has one meaning; otherwise it is a hint, not a rule.
 
 Spec: JSON Schema Validation 2020-12, section 6.3.3; ECMA-262, section 22.2.1 (Patterns).
 """

@@ -1,6 +1,6 @@
 """References of a document, resolved on demand.
 
-Nothing is resolved before it is asked for, and nothing is copied. A node is only meaningful
+Nothing is resolved before it is needed, and nothing is copied. A node is only meaningful
 together with its `Resource`, because its own references are relative to that.
 
 Spec: RFC 6901 (JSON Pointer), RFC 3986 section 5 (relative references), OpenAPI 3.2.0 section 4.6.

@@ -1,7 +1,8 @@
 """The converted components that an input schema reaches, and the cutting of large schemas.
 
-A too large one first loses the words of its definitions, then the definitions farthest from the
-arguments, then the deepest parts. "Anything" replaces these, so that it accepts all it did before.
+A schema that is too large first loses the descriptions of its definitions, then the definitions
+farthest from the arguments, then the deepest parts. "Anything" replaces these, so that it accepts
+all it did before.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Examples and defaults that a schema shows: only those that it accepts, read as they are meant.
 
 Published documents write `type: integer, example: "30"`. Such a value is converted where the schema
-leaves one meaning, and left out otherwise: a model repeats what it is shown.
+leaves one meaning, and left out otherwise: a model repeats what it sees.
 
 Spec: JSON Schema Validation 2020-12, sections 9.2 and 9.5.
 """

@@ -1,7 +1,7 @@
 """Schema Object of any version -> JSON Schema 2020-12.
 
-A converted schema is self-contained but for `$ref`s into `#/$defs`, which `Schemas.closure` gives.
-Malformed keywords and unknown types are left out.
+A converted schema is self-contained but for `$ref`s into `#/$defs`, which `Schemas.closure`
+returns. Malformed keywords and unknown types are left out.
 
 Spec: JSON Schema 2020-12; OpenAPI 3.0.4 section 4.7.24, 3.1.1 section 4.8.24; Swagger 2.0 "Schema
 Object".

@@ -49,7 +49,7 @@ _WATCHED = _HOLDING | {"$ref"}
 
 
 class ToolFacts(NamedTuple):
-    """The attributes of a tool that need no schema; `member` is its place in the path item."""
+    """The attributes of a tool that need no schema; `member` is its pointer in the path item."""
 
     name: str
     method: str

@@ -1,1 +1,1 @@
-"""Tool definitions for model providers: their subsets of JSON Schema, there and back."""
+"""Tool definitions for model providers: conversion to their subsets of JSON Schema and back."""

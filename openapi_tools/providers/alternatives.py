@@ -1,4 +1,4 @@
-"""The forms of a schema: `$ref`, `allOf`, `anyOf`, `oneOf`, `const` and lists of types worked out.
+"""The forms of a schema: `$ref`, `allOf`, `anyOf`, `oneOf`, `const` and lists of types resolved.
 
 Providers support `anyOf` only. `oneOf` becomes `anyOf` where no value fits two alternatives. Where
 a value does, an alternative loses what it shares with another one: the properties that distinguish

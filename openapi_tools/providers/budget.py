@@ -1,4 +1,4 @@
-"""Schemas within a budget of bytes: each step says less in keywords and more in words.
+"""Schemas within a budget of bytes: each step has fewer keywords and more descriptions.
 
 The steps only loosen: what a schema accepts, the shortened one accepts. First go words, then equal
 schemas are shared, then large enumerations, the depths, unions and, where nothing else helps,

@@ -1,4 +1,4 @@
-"""Tools as the APIs of providers take them, and arguments on their way back.
+"""Tools in the form of providers' APIs, and the conversion of arguments back.
 
 A profile writes a tool's input schema so that a provider accepts it. It never changes what may be
 sent: `Definition.restore` brings arguments by the profile's schema into the form of the tool's own.

@@ -1,4 +1,4 @@
-"""Results kept by the identity of schemas, which the tools of a document share; first their sizes.
+"""Results cached by the identity of schemas, which the tools of a document share.
 
 Spec: JSON Schema 2020-12, Core, section 8.2.4 (`$defs`).
 """

@@ -1,4 +1,4 @@
-"""The definitions of a toolset, kept while its tools stay the same, also beside a cached document.
+"""The definitions of a toolset, cached while its tools stay the same, also with the document.
 
 Writing those of a large document takes most of a second, reading them some hundredths.
 """

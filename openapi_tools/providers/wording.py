@@ -1,4 +1,4 @@
-"""Words of definitions: the sentences that a model needs to choose a tool and to fill a call in.
+"""Descriptions in definitions: the sentences that a model needs to choose and call a tool.
 
 Only keywords that refuse nothing are changed here, so a schema accepts what it did before.
 """

@@ -107,7 +107,7 @@ class Redactor:
             logging.getLogger(name).addFilter(_redact_record)  # which adds it once
 
     def release(self) -> None:
-        """Mask the secrets in log records and texts of others no longer, until one is learned."""
+        """Stop masking the secrets in log records and strings of others, until one is learned."""
         # Otherwise a short secret of a closed toolset would stay hidden in the whole process
         # until the toolset is garbage collected.
         with _guard:

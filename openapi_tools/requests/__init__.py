@@ -283,15 +283,15 @@ class Preview:
 
     Attributes:
         tool: Name of the tool.
-        arguments: The model's, as they fit the tool.
+        arguments: The model's, after validation.
         method: For instance `"DELETE"`.
         url: Whole.
         headers: Name and value pairs, in the order in which they are sent.
-        body: As text; above 20,000 characters long strings in it are shortened. A size in words for
-            binary data; None for none.
+        body: As a string; above 20,000 characters long strings in it are shortened. For binary
+            data its size in words; None for none.
         note: A remark, for instance that a credential is missing; may be empty.
         call_id: Of the call; empty when it has none.
-        changes: What a PUT, PATCH or DELETE changes, one line each; empty if nothing reads that.
+        changes: What a PUT, PATCH or DELETE changes, one line each; empty if unknown.
         undo: Which call undoes it, in words; empty like `changes`.
     """
 

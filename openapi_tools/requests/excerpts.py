@@ -1,4 +1,4 @@
-"""Excerpts of data for a person who decides about a call: every property, long values shortened.
+"""Excerpts of data for a person who approves a call: every property, long values shortened.
 
 A mark says how much of a string, an array or an object is left out. Excerpts are ASCII, and marks
 stand outside the quotes of JSON, so that no value can imitate a mark, a line end or a neighbour.

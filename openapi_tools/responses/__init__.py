@@ -1,1 +1,1 @@
-"""Results from responses: content by media type, cut to what a model can take."""
+"""Results from responses: content by media type, cut to what a model can read."""

@@ -1,4 +1,4 @@
-"""Contents of a body, by its media type; binary data as files in a store."""
+"""The content of a body, by its media type; binary data as files in a store."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """JMESPath expressions, applied to values within bounds.
 
 A short expression can ask for any amount: a list may hold another one many times, and functions
-repeat and escape strings. So each step is counted, and what a step would make is counted before it
-is made. The bounds hold for one value and one expression.
+repeat and escape strings. So each step is counted, and its result is measured before it is built.
+The bounds hold for one value and one expression.
 """
 
 from __future__ import annotations

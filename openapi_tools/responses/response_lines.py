@@ -1,6 +1,6 @@
 """Lines of a tool's description: what comes back, and when a call fails, as the document says.
 
-They look at the document's own nodes, not at converted schemas: descriptions are made for all tools
+They read the document's own nodes, not converted schemas: descriptions are written for all tools
 at a load. Each response and component is looked at once.
 """
 

@@ -1,4 +1,4 @@
-"""Ways to many tools: `search_tools`, `describe_tools` and `call_tool`."""
+"""Access to many tools: `search_tools`, `describe_tools` and `call_tool`."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""State that processes share, and files that do not pass the model."""
+"""State that processes share, and files that do not pass through the model."""

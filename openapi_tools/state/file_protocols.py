@@ -1,4 +1,4 @@
-"""What a store of files has to do, and the settings about files."""
+"""The protocol of a store of files, and the settings about files."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class FileStore(Protocol):
-    """Keeps files that do not pass the model, by handle; `FolderStore` is one.
+    """Keeps files that do not pass through the model, by handle; `FolderStore` is one.
 
     Methods are called in threads, several at once.
     """
 
     def put(self, content: BinaryIO, *, filename: str = "", media_type: str = "") -> str:
-        """Keep a copy of a file and return its handle.
+        """Store a copy of a file and return its handle.
 
         A handle is at most 200 letters, digits, `.`, `_` and `-`, and cannot be guessed. The file
         name may be empty, and is a server's.
 
         Raises:
-            OSError: It cannot be kept.
+            OSError: It cannot be stored.
         """
         ...
 
     def open(self, handle: str) -> BinaryIO:
-        """Return a kept file, seekable, open for reading.
+        """Return a stored file, seekable, open for reading.
 
         Raises:
             OSError: The file does not exist.

@@ -1,4 +1,4 @@
-"""Files that do not pass the model: a store keeps them, and handles name them.
+"""Files that do not pass through the model: a store keeps them, and handles name them.
 
 A handle is a name with a part that cannot be guessed, `report-xkqvbnrtzdmc.pdf`. It is not a path,
 and is looked up in a store only.
@@ -66,7 +66,7 @@ class FolderStore:
         return f"FolderStore({str(self.folder)!r})"
 
     def put(self, content: BinaryIO, *, filename: str = "", media_type: str = "") -> str:
-        """Keep a copy of a file and return its handle.
+        """Store a copy of a file and return its handle.
 
         Of the file name its plain characters are kept, no folders; the media type gives the ending
         where it has none.
@@ -82,7 +82,7 @@ class FolderStore:
             _close_draft(draft)
 
     def open(self, handle: str) -> BinaryIO:
-        """Return a kept file, open for reading.
+        """Return a stored file, open for reading.
 
         Raises:
             OSError: The file does not exist, or is not a regular one.

@@ -90,7 +90,7 @@ class RedisState(LeasedState):
             no tokens are stored.
 
     Raises:
-        SettingsError: The address is not one of Redis, or the key is too short.
+        SettingsError: The URL is not one of Redis, or the key is too short.
     """
 
     def __init__(self, url: str, *, prefix: str = "openapi-tools:", key: str | None = None) -> None:
@@ -161,7 +161,7 @@ class RedisState(LeasedState):
             await client.zrem(self._lease_keys(lease)[0], lease.holder)
 
     async def aclose(self) -> None:
-        """Close the running loop's connections; later calls make new ones."""
+        """Close the running loop's connections; later calls open new ones."""
         if entry := self._clients.get(asyncio.get_running_loop()):
             await entry[1].aclose()
 

@@ -303,7 +303,7 @@ class MemoryState(LeasedState):
 
     Args:
         most_bytes: The limit of all values together. Above it, the oldest value is evicted of the
-            owner with the most bytes: what stands before the last colon of a key, which is a kind,
+            owner with the most bytes: the part before the last colon of a key, which is a kind,
             or a kind and a user.
     """
 

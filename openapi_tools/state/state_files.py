@@ -24,12 +24,12 @@ class StateFiles:
     """A `FileStore` in a shared state: `Settings(files=StateFiles(state))`.
 
     Args:
-        state: Where files are kept, for instance a `RedisState`.
-        seconds: A file is gone after this time.
+        state: Where files are stored, for instance a `RedisState`.
+        seconds: A file is removed after this time.
         most_bytes: A larger file is refused.
 
     Raises:
-        SettingsError: The state is none, or a limit is not above 0.
+        SettingsError: It is not a state, or a limit is not above 0.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class StateFiles:
         return f"StateFiles({self._state!r})"
 
     def put(self, content: BinaryIO, *, filename: str = "", media_type: str = "") -> str:
-        """Keep a copy of a file and return its handle.
+        """Store a copy of a file and return its handle.
 
         Raises:
             OSError: It is larger than allowed, or the state cannot be reached.
@@ -59,10 +59,10 @@ class StateFiles:
         return handle
 
     def open(self, handle: str) -> BinaryIO:
-        """Return a kept file, open for reading.
+        """Return a stored file, open for reading.
 
         Raises:
-            OSError: It does not exist or exists no more, or the state cannot be reached.
+            OSError: It does not exist (any more), or the state cannot be reached.
         """
         data = _run_in_thread(self._state.get(f"file:{handle}"))
         if data is None:

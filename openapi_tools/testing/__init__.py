@@ -1,4 +1,4 @@
-"""For tests of code that uses tools: an API that responds from its document, and cassettes."""
+"""Tests of code that uses tools: an API that responds from its document, and cassettes."""
 
 from openapi_tools.testing.mock import MockApi, mock_api, mock_client
 from openapi_tools.testing.mock_responses import Fault

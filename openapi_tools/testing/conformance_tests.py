@@ -156,7 +156,7 @@ class CoordinatorConformance:
         assert self.names([]) == []
 
     def test_a_model_reads_answers_and_errors(self, shop_tools: Toolset, shop_api: MockApi) -> None:
-        """The model reads the answer, the faults of its arguments, and the API's error."""
+        """The model reads the response, the errors of its arguments, and the API's error."""
         turn = [("get_pet", {"petId": number}) for number in ("three", 3, 9)]
 
         seen = _run(self.run_turns(shop_tools, *([call] for call in turn)))

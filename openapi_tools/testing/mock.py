@@ -58,7 +58,7 @@ NOT_JUDGED_PREFIX = "not judged"
 
 
 class MockApi:
-    """An ASGI application that responds from a document; `mock_api` makes it.
+    """An ASGI application that responds from a document; `mock_api` creates it.
 
     Attributes:
         calls: The requests so far, in order.
@@ -165,7 +165,7 @@ class MockApi:
 
     @contextmanager
     def serve(self, port: int = 0) -> Iterator[str]:
-        """Serve on loopback, for other processes; gives the URL. The document is `/openapi.json`.
+        """Serve on loopback, for other processes; yields the URL. The document is `/openapi.json`.
 
         Requests for another host than 127.0.0.1 and localhost are refused with status 421.
 
@@ -300,14 +300,14 @@ def mock_api(
     """Return an API that responds from its document; nothing leaves the process.
 
     An operation returns its lowest 2xx response (else `default`): the example in the document,
-    otherwise a value made from the schema, the same one every time.
+    otherwise a value generated from the schema, the same one every time.
 
     Args:
         document: As `load_tools` takes it; a `Toolset`; or a function that returns either when the
             first request comes.
         judge: Have openapi-core check every request; None where it is installed.
-        refuse: Answer a request that breaks the document with 422 (where the operation lists that)
-            or 400, and the problems. False only records them.
+        refuse: Respond to a request that violates the document with 422 (where the operation lists
+            that) or 400, and the problems. False only records them.
         responses: By tool name, operationId or `GET /path`: a body, `(status, body)`, `(status,
             body, headers)`, a status alone for the document's example, a `Fault`, an exception, an
             `httpx.Response`, a function of the `RecordedCall` that returns one of these, or a list
@@ -343,7 +343,7 @@ def mock_client(
     problems: list[str] | None = None,
     base_path: str | None = None,
 ) -> httpx.AsyncClient:
-    """Return a client of a `mock_api` that keeps no state and refuses no request.
+    """Return a client of a `mock_api` that has no state and refuses no request.
 
     `problems` is a list to which every problem that openapi-core finds is added, one line each. The
     other arguments, and errors, are those of `mock_api`.

@@ -73,7 +73,7 @@ def problem_response(status: int, detail: str, **fields: Any) -> MockResponse:
 
 
 class Fault(NamedTuple):
-    """A failure among the `responses` of `mock_api`; its methods make the usual ones."""
+    """A failure among the `responses` of `mock_api`; its methods create the usual ones."""
 
     error: type[httpx.TransportError] | None = None
     seconds: float = 0.0  # before the error or the response

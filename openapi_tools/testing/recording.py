@@ -69,13 +69,13 @@ class RecordedCall:
 
     Attributes:
         tool: The tool's name; method and path of an operation without one, else empty.
-        arguments: The tool's, as far as the request tells them: strings, numbers and booleans,
+        arguments: The tool's, as far as the request has them: strings, numbers and booleans,
             arrays of these, and the body.
         method: Upper case.
         url: With the query.
         headers: By name in lower case; credentials are `***`.
-        body: JSON as data, a form as a dict, else a text or `{"base64": …}`; None without any.
-        problems: How the request breaks the document, one line each.
+        body: JSON as data, a form as a dict, else a string or `{"base64": …}`; None without any.
+        problems: How the request violates the document, one line each.
         status: Of the response; 0 for none.
     """
 
@@ -166,7 +166,7 @@ class Cassette(httpx.AsyncBaseTransport):
     body are; several responses to one are returned in order, the last one again and again.
 
     Args:
-        path: The file; its folder is made.
+        path: The file; its folder is created.
         mode: `none` replays, `all` records, `once` records where there is no file.
         transport: Sends what is recorded; by default httpx's own.
 

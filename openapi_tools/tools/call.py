@@ -1,4 +1,4 @@
-"""The one object of a call: what was asked, what the steps found out, and what came back."""
+"""The state of a call: its input, what the steps found out, and the response."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the context of a call asks for beside credentials: waiting, a shape, an idempotency key."""
+"""What the context of a call sets besides credentials: waiting, a shape, an idempotency key."""
 
 from __future__ import annotations
 

@@ -250,13 +250,13 @@ class OperationTool:
         return self._find_caller().preview(arguments)
 
     async def on_invoke(self, call: ToolCall, context: Any) -> ToolCall | ToolResult | None:
-        """Run the input guardrails on a call whose arguments fit; subclasses may override it.
+        """Run the input guardrails on a call with valid arguments; subclasses may override it.
 
         Returns:
-            The call to make (None for this one), or a result in place of making it.
+            The call to make (None for this one), or a result instead of the call.
 
         Raises:
-            CallError, InputError: A guardrail refuses, or gives arguments that do not fit.
+            CallError, InputError: A guardrail refuses, or returns arguments that are not valid.
         """
         return call if self.guards is None else await self.guards.admit(call, context, self)
 

@@ -1,4 +1,4 @@
-"""What the steps of a call need of a tool; `OperationTool` is one, and describes all of it."""
+"""What the steps of a call need of a tool; `OperationTool` implements it."""
 
 from __future__ import annotations
 

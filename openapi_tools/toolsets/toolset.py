@@ -63,7 +63,7 @@ class Toolset:
     def union(cls, *toolsets: Toolset, names: Iterable[str] = ()) -> Toolset:
         """Return one toolset with the tools of several; each keeps its session and guardrails.
 
-        Tools whose name is in several toolsets get a prefix: the one in `names` at the place of
+        Tools whose name is in several toolsets get a prefix: the one in `names` at the index of
         their toolset, or the title of their document.
 
         Raises:
@@ -99,7 +99,7 @@ class Toolset:
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:
-        """The operations that did not become tools, with place and reason."""
+        """The operations that did not become tools, with location and reason."""
         return self._info.skipped
 
     @property
@@ -167,7 +167,7 @@ class Toolset:
         return self._definitions.make(self, profile, self._info.index, defer=defer)
 
     def search(self, query: str, limit: int = 8) -> list[Hit]:
-        """Return the tools that fit a query best, the best first.
+        """Return the tools that match a query best, the best first.
 
         Args:
             query: Words of a task; several lines are several queries, which share the hits.
@@ -177,7 +177,7 @@ class Toolset:
             Hits with `tool`, `score` and `needs`: the tools that yield its arguments, by argument.
 
         Raises:
-            SettingsError: The query is not a text, or the limit not a number above 0.
+            SettingsError: The query is not a string, or the limit is not a number above 0.
         """
         return self._find_finder().hits(query, limit)
 
@@ -192,7 +192,7 @@ class Toolset:
     def meta_tools(self) -> Toolset:
         """Return three tools that reach all others: `search_tools`, `describe_tools`, `call_tool`.
 
-        They are for more tools than a model takes at once. A call passes the checks, guardrails
+        They are for more tools than a model can read at once. A call passes the checks, guardrails
         and approval of the tool that it calls.
         """
         # Start-up time: tools are loaded, shown and called without it.
@@ -264,7 +264,7 @@ class Toolset:
 
         Args:
             call: The tool's name, or a tool call of any coordinator or provider.
-            arguments: Of the call, when it is given by name.
+            arguments: Of the call, if `call` is a name.
             context: As for `execute`.
             profile: Of the model's definitions; by default that of the last `definitions`.
             wait: Seconds to wait for a long-running operation; by default what the context, the
@@ -313,10 +313,10 @@ class Toolset:
     async def resume(
         self, job: Mapping[str, Any], *, wait: float | None = None, context: Any = None
     ) -> ToolResult:
-        """Ask for the state of a long-running operation, and wait for its end.
+        """Request the state of a long-running operation, and wait for its end.
 
         Args:
-            job: The `metadata["job"]` of an earlier result. Only addresses of the API are asked.
+            job: The `metadata["job"]` of an earlier result. Only URLs of the API are requested.
             wait: Seconds, as for `call`.
             context: As for `execute`.
 
@@ -349,10 +349,10 @@ class Toolset:
     def subscribe(self, function: Callable[[Event], object]) -> Callable[[], None]:
         """Have a function called with the events of each call: started, retry, completed, error.
 
-        It is called in the task of the call, so it has to be quick; its exceptions are logged once.
+        It is called in the task of the call, so it must be quick; its exceptions are logged once.
 
         Returns:
-            A function that ends this.
+            A function that unsubscribes.
 
         Raises:
             SettingsError: It is a coroutine function.
@@ -370,7 +370,7 @@ class Toolset:
 
         Returns:
             An async function that unmounts the tools and closes the connections, unless another
-            coordinator still holds tools of the same document.
+            coordinator still has tools of the same document.
 
         Raises:
             SettingsError: It is not a coordinator, or a tool of such a name is mounted already.

@@ -1,4 +1,4 @@
-"""One request and its answer, received in bounded steps."""
+"""One request and its response, received in bounded steps."""
 
 from __future__ import annotations
 

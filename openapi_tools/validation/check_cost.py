@@ -1,8 +1,8 @@
 """What jsonschema-rs may cost for a value.
 
 It lets no other thread run meanwhile, so schemas are priced before they are used. Its engine for
-regular expressions never goes back: the time of a match grows with the text times the size of the
-compiled pattern, so that size is bounded.
+regular expressions never backtracks: the time of a match grows with the string times the size of
+the compiled pattern, so that size is bounded.
 
 Spec: JSON Schema 2020-12, Core, sections 8 and 10, for the schemas that look at a value.
 """

@@ -1,4 +1,4 @@
-"""Values that fit a schema, the same ones every time."""
+"""Values that match a schema, the same ones every time."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _OTHER_TEXTS = ("1", "10", "1.0", "a", "A", "AA", "AAA", "#aabbcc", "0" * 32, "a
 
 
 def sample(schema: Any, document: Mapping[str, Any]) -> Any:
-    """Return a value that fits a Schema Object of any version; `$ref` lead into the document.
+    """Return a value that matches a Schema Object of any version; `$ref` lead into the document.
 
     The schema's own values come first. Objects get required properties, and near the top
     optional ones; recursion ends in the shortest value. Common strings are tried for a `pattern`.
