@@ -347,7 +347,7 @@ class SettingFields:
 RENAMED_SETTINGS = {"check_answers": "check_responses"}
 """New names by the old ones, which are refused."""
 
-REMOVED_SETTINGS = {"transport": "there is only one transport now; remove this setting."}
+REMOVED_SETTINGS = {"transport": "there is only one transport now; leave it out."}
 """What to do instead of settings that there are no more, which are refused."""
 
 DEFAULT_SETTINGS: Any = SettingFields()  # in place of `Settings`: readers use its fields only
