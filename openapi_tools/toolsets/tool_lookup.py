@@ -24,13 +24,11 @@ _Tool = TypeVar("_Tool", bound="Tool")
 
 
 def find_tool(tools: Mapping[str, _Tool], typed: object, skipped: Iterable[Skipped]) -> _Tool:
-    """Return the tool of a name, an operationId or `GET /path`.
+    """Return the tool of an operationId or `GET /path`.
 
     Raises:
         KeyError: No tool or several are meant; the message says which, or why there is none.
     """
-    if isinstance(typed, str) and typed in tools:
-        return tools[typed]
     candidates = [tool for tool in tools.values() if names_operation(typed, tool)]
     if len(candidates) > 1:
         names = " and ".join(tool.name for tool in candidates)

@@ -86,6 +86,8 @@ class Toolset:
         return name in self._tools
 
     def __getitem__(self, name: str) -> OperationTool:
+        if isinstance(name, str) and name in self._tools:
+            return self._tools[name]
         return find_tool(self._tools, name, self.skipped)
 
     def __repr__(self) -> str:
