@@ -174,6 +174,7 @@ def _manifest_layout(target: str, layout: str) -> str:
 @paused_gc()
 def _render_package_files(data: PackageData, form: str) -> tuple[PackageData, dict[str, str]]:
     if form == EXATHENA:
+        # Start-up time: most packages are in Python.
         from openapi_tools.codegen.elixir_project import build_project
 
         data, files = build_project(data)

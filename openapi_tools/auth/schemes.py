@@ -161,7 +161,7 @@ def _make_auth(scheme: Scheme, value: Any) -> RequestAuth:
         pair = ":".join(_read_user_and_password(scheme, value))
         return _authorization_header(scheme, "Basic", base64.b64encode(pair.encode()).decode())
     if declared.scheme == "digest":
-        # httpx, which a load without calls does not need, takes 50 ms to import.
+        # Start-up time: httpx, which a load without calls does not need, takes 50 ms to import.
         from openapi_tools.transport.auth_flow import DigestAuth
 
         return RequestAuth(httpx_auth=DigestAuth(*_read_user_and_password(scheme, value)))
@@ -190,7 +190,7 @@ def _place_key(scheme: Scheme, secret: str) -> RequestAuth:
 
 
 def _make_tls_context(scheme: Scheme, value: Any) -> ssl.SSLContext:
-    from openapi_tools.transport.tls_contexts import client_tls_context  # start-up time
+    from openapi_tools.transport.tls_contexts import client_tls_context  # start-up time: ssl, httpx
 
     if _is_context(value):
         return value

@@ -198,7 +198,8 @@ def digest_of(value: Any) -> str:
 
 def dump_json_bytes(value: Any) -> bytes:
     """Return a value as compact JSON in UTF-8, or in ASCII if it has lone surrogates."""
-    import pydantic_core  # `from … import` would cost more at each call
+    # Start-up time. `from … import` would cost more at each call.
+    import pydantic_core
 
     try:
         return pydantic_core.to_json(value)

@@ -35,7 +35,8 @@ class Setting:
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
         """Return pydantic's schema of the field, with its bounds and its description."""
-        from pydantic import Field  # here, as loading with default settings needs no pydantic
+        # Start-up time: loading with default settings needs no pydantic.
+        from pydantic import Field
 
         field: Any = Field(
             description=self.text,

@@ -53,6 +53,7 @@ def make_response_check(
 
 def make_exchange_checker(document: Node, base_path: str | None) -> ExchangeChecker:
     """Return a checker of requests and responses; it imports openapi-core, for 300 ms."""
+    # Start-up time, and an optional extra.
     from openapi_tools.conformance.exchange_check import ExchangeChecker
 
     return ExchangeChecker(document, base_path)

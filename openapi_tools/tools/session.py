@@ -85,7 +85,7 @@ class Session:
     @property
     def sender(self) -> Sender:
         """The sender with the connections, made for the first call."""
-        # Start-up: tools are loaded and shown without the network's modules.
+        # Start-up time: tools are loaded and shown without the network's modules.
         from openapi_tools.transport import Sender
 
         with self._lock:
@@ -166,7 +166,7 @@ def make_settings(source: Any, overrides: Mapping[str, object] | None = None) ->
     if source is None and not overrides:
         defaults: Settings = DEFAULT_SETTINGS
         return defaults
-    # Start-up: the defaults need no pydantic.
+    # Start-up time: the defaults need no pydantic.
     from openapi_tools.settings import Settings
 
     if isinstance(source, Settings) and not overrides:

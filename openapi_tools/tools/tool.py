@@ -326,7 +326,7 @@ class OperationTool:
 
     def _require_guards(self) -> Guards:
         if self.guards is None:
-            # Start-up: most tools have no guardrails.
+            # Start-up time: most tools have no guardrails.
             from openapi_tools.tools.guardrails import Guards
 
             self.guards = Guards()
@@ -336,7 +336,7 @@ class OperationTool:
         # The first call of a program imports httpx, h11 and more for some 100 ms. In a thread,
         # so that the event loop goes on meanwhile.
         if self._caller is None and not _is_imported.is_set():
-            # Start-up: tools are loaded and shown without it.
+            # Start-up time: tools are loaded and shown without it.
             import asyncio
 
             try:
@@ -348,7 +348,7 @@ class OperationTool:
 
     def _find_caller(self) -> Caller:
         if self._caller is None:
-            # Start-up: it imports all that a call needs, such as the network's modules.
+            # Start-up time: it imports all that a call needs, such as the network's modules.
             from openapi_tools.tools.caller import Caller
 
             _is_imported.set()

@@ -38,7 +38,7 @@ class DefinitionLists:
             index: Where the document's search index is cached; definitions are kept beside it.
             defer: As for `Toolset.definitions`.
         """
-        # Start-up: tools are loaded and called without them.
+        # Start-up time: tools are loaded and called without them.
         from openapi_tools.providers.toolset_definitions import (
             MOST_TOOLS,
             ToolsetDefinitions,

@@ -18,14 +18,17 @@ if TYPE_CHECKING:
 _NAMED = 3  # tools in a message
 
 
-class _Tools(Protocol):
+class MountableTools(Protocol):
+    """Tools, and the sessions that hold their connections."""
+
     def __iter__(self) -> Iterator[OperationTool]: ...
 
     @property
-    def sessions(self) -> tuple[Session, ...]: ...
+    def sessions(self) -> tuple[Session, ...]:
+        """The sessions, one for each document."""
 
 
-async def mount_tools(toolset: _Tools, coordinator: Any) -> Callable[[], Awaitable[None]]:
+async def mount_tools(toolset: MountableTools, coordinator: Any) -> Callable[[], Awaitable[None]]:
     """Mount every tool of a toolset, or none; errors are as of `Toolset.mount`."""
     if not callable(getattr(coordinator, "mount", None)):
         raise SettingsError(f"{type(coordinator).__name__} is not a coordinator: no mount().")
@@ -62,7 +65,9 @@ async def _release_session(session: Session) -> None:
         await session.aclose()
 
 
-def _adapt_tools(coordinator: Any, toolset: _Tools) -> AbstractContextManager[Iterable[Any]]:
+def _adapt_tools(
+    coordinator: Any, toolset: MountableTools
+) -> AbstractContextManager[Iterable[Any]]:
     # Amplifier's coordinator, known by its class, takes tools of its own form.
     amplifier = getattr(sys.modules.get("amplifier_core"), "ModuleCoordinator", None)
     if not isinstance(amplifier, type) or not isinstance(coordinator, amplifier):

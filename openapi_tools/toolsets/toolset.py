@@ -377,10 +377,7 @@ class Toolset:
         Raises:
             SettingsError: It is not a coordinator, or a tool of such a name is mounted already.
         """
-        # Start-up time: it imports asyncio.
-        from openapi_tools.toolsets.mounting import mount_tools
-
-        return await mount_tools(self, coordinator)
+        return await self._calls.mount(coordinator)
 
     def __reduce__(self) -> Any:
         return self.session.__reduce__()

@@ -1,23 +1,26 @@
-"""The calls of a toolset: of its tools, of pages, and of long-running operations by handle."""
+"""What a toolset does in an event loop: calls, pages, long-running operations, mounting."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from openapi_tools.common.options import replace_context_values
 from openapi_tools.errors import InputError
 from openapi_tools.result import ToolResult
 from openapi_tools.tools.call import DEFAULT_OPTIONS, CallOptions
 from openapi_tools.tools.tool_call_reader import read_call, read_id
+from openapi_tools.toolsets.mounting import MountableTools, mount_tools
 from openapi_tools.toolsets.pages import PagedItems, PageLimits
-from openapi_tools.toolsets.tool_calls import call_named_tool
+from openapi_tools.toolsets.tool_calls import CallableTools, call_named_tool
 from openapi_tools.validation.tool_input import CALL_ID
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
-    from openapi_tools.toolsets.tool_calls import CallableTools
+
+class _Tools(CallableTools, MountableTools, Protocol):
+    """What a toolset is here."""
 
 
 class ToolsetCalls:
@@ -28,7 +31,7 @@ class ToolsetCalls:
         profile: Of the definitions that the model has; None without any.
     """
 
-    def __init__(self, toolset: CallableTools, profile: str | None) -> None:
+    def __init__(self, toolset: _Tools, profile: str | None) -> None:
         self._toolset = toolset
         self._profile = profile
 
@@ -89,3 +92,7 @@ class ToolsetCalls:
         options = CallOptions(wait, address=url, is_poll=True)
         tools = self._toolset.called
         return (await call_named_tool(tools, name, {}, context, None, options))[0]
+
+    async def mount(self, coordinator: Any) -> Callable[[], Awaitable[None]]:
+        """Mount every tool into a coordinator, as `Toolset.mount` does."""
+        return await mount_tools(self._toolset, coordinator)
