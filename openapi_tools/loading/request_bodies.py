@@ -114,19 +114,18 @@ class RequestBodies:
         return result
 
     def _show_example(self, content: Content, declared: Node, resource: Resource) -> None:
-        document = self._document
-        values = [*example_values(declared, resource, document.references)]
-        limit, schema = self._settings.description_chars, content.schema
+        schemas, schema = self._document.schemas, content.schema
+        members = schema.get("properties", {}).values() if content.flat else [schema]
+        if all(not isinstance(m, dict) or "examples" in schemas.content(m) for m in members):
+            return  # the schemas show their own
+        values = [*example_values(declared, resource, self._document.references)]
+        limit = self._settings.description_chars
         if content.flat:
-            values += as_list(document.schemas.content(schema).get("examples"))
-            members = schema.get("properties", {})
-            if values and members:
-                examples = add_property_examples(members, values, document.schemas, limit)
-                content.schema = {**schema, "properties": examples}
-        elif values and "examples" not in document.schemas.content(schema):
-            value = find_fitting_example(values, schema, document.schemas, limit)
-            if value is not ABSENT:
-                content.schema = {**schema, "examples": [value]}
+            values += as_list(schemas.content(schema).get("examples"))
+            properties = add_property_examples(schema["properties"], values, schemas, limit)
+            content.schema = {**schema, "properties": properties}
+        elif (value := find_fitting_example(values, schema, schemas, limit)) is not ABSENT:
+            content.schema = {**schema, "examples": [value]}
 
     def _media_type(self, node: Any, resource: Resource) -> tuple[Node, Resource]:
         target = self._document.references.follow(node, resource)
