@@ -1,9 +1,9 @@
 """Damaged and foreign files in the cache: the document is loaded as if there were none."""
 
-import faulthandler
 import gc
 import os
 import shutil
+import signal
 import sqlite3
 import threading
 import warnings
@@ -235,7 +235,9 @@ def test_forked_children_read_while_threads_of_the_parent_do(folder):
             child = os.fork()  # pytest may have threads
         if child == 0:  # pragma: no cover -- another process
             code = 1
-            faulthandler.dump_traceback_later(30, exit=True)  # a child that hangs says where
+            signal.alarm(
+                30
+            )  # ends a child that hangs; faulthandler waits for a thread of the parent
             try:
                 os.close(held)
                 os.read(start, 1)  # ends when the parent closes the other end

@@ -178,7 +178,7 @@ async def test_a_browser_sends_the_form_of_the_page_and_none_of_other_pages(site
         finally:
             await asyncio.to_thread(driver.quit)
 
-    assert all("was not sent by this page" in text for text in attacked)
+    assert all("was not sent from this page" in text for text in attacked)
     assert "You are logged in." in shown
     assert not (await called(site, ALICE)).is_error
     assert (await called(site, EVE)).is_error
