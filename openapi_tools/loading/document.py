@@ -40,6 +40,7 @@ MAX_CHOICES: Final = 100  # servers, security requirements or media types that a
 OF_BODY: Final = frozenset({"body", "formData"})  # locations of Swagger 2.0 that make the body
 
 ParameterNodes: TypeAlias = "dict[tuple[str, str], tuple[Node, Resource]]"
+BodyNode: TypeAlias = "tuple[Node, Resource] | None"
 """Parameter Objects and their documents, by location and name on the wire."""
 
 _PATH_ITEM_KEYS = frozenset({"$ref", "summary", "description", "servers", "parameters"})
@@ -347,13 +348,11 @@ class Document:
             raise InvalidDocument(reason)
         return location, name
 
-    def request_body(self, operation: OperationNode) -> tuple[Node, Resource] | None:
+    def request_body(self, operation: OperationNode, parameters: ParameterNodes) -> BodyNode:
         """Return an operation's Request Body Object, None without; DocumentError for a bad one."""
         node = None if self.dialect.swagger else operation.node.get("requestBody")
         if node is None:
-            consumes = as_list(operation.node.get("consumes", self.root.get("consumes")))
-            kinds = list(filter(is_string, consumes[:MAX_CHOICES]))
-            return self._swagger_body(self.parameters(operation), kinds)
+            return self._swagger_body(operation, parameters)
         place = f"{operation.pointer}/requestBody"
         body, resource, _ = self.follow(node, operation.resource, place)
         if not isinstance(body, dict):
@@ -362,14 +361,15 @@ class Document:
             raise self.invalid("'content' must be an object.", f"{place}/content")
         return body, resource
 
-    def _swagger_body(
-        self, parameters: ParameterNodes, kinds: list[str]
-    ) -> tuple[Node, Resource] | None:
+    def _swagger_body(self, operation: OperationNode, parameters: ParameterNodes) -> BodyNode:
+        parts = [part for (location, _), part in parameters.items() if location in OF_BODY]
+        if not parts:
+            return None
+        kinds = as_list(operation.node.get("consumes", self.root.get("consumes")))[:MAX_CHOICES]
         # Made once for equal operations, so that what is built of it is shared, too.
-        key = (id(parameters), *kinds)
+        key = (id(parameters), *filter(is_string, kinds))
         if key not in self._bodies:
-            parts = [part for (location, _), part in parameters.items() if location in OF_BODY]
-            body = versions.convert_request_body([node for node, _ in parts], kinds)
+            body = versions.convert_request_body([node for node, _ in parts], [*key[1:]])
             self._bodies[key] = None if body is None else (body, parts[0][1])
         return self._bodies[key]
 

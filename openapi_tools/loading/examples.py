@@ -7,7 +7,6 @@ the fields `example` and `examples` of Parameter and Media Type Objects.
 from __future__ import annotations
 
 import json
-from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -59,7 +58,7 @@ def example_values(holder: Node, resource: Resource, references: References) -> 
 
 
 def _example_object_values(node: Any) -> Iterator[Any]:
-    if isinstance(node, dict) and (node.keys() & _OF_EXAMPLE or node.keys() <= _WORDS):
+    if isinstance(node, dict) and (not _OF_EXAMPLE.isdisjoint(node) or node.keys() <= _WORDS):
         # Strings of `serializedValue` are written for the wire, and external ones are not fetched.
         yield from (node[key] for key in ("dataValue", "value") if key in node)
     else:  # a bare value in place of an Example Object
@@ -75,10 +74,12 @@ def find_fitting_example(values: Iterable[Any], schema: Node, schemas: Schemas, 
         if is_longer(value, limit):
             continue
         shown = SchemaExamples(schema, DefinitionFinder(schemas.closed_definition))
-        with suppress(OpenDefinitionError):
+        try:
             meaning = shown.convert_value(strip_hidden_in(value))
-            if meaning is not ABSENT:
-                return meaning
+        except OpenDefinitionError:
+            continue
+        if meaning is not ABSENT:
+            return meaning
     return ABSENT
 
 
@@ -103,24 +104,18 @@ def add_property_examples(
     best: Node = {}
     for value in islice(values, _MOST):
         example = next((each for each in _meanings(value) if isinstance(each, dict)), {})
-        names = [
-            name
+        parts = {
+            name: find_fitting_example([example[name]], schema, schemas, limit)
             for name, schema in properties.items()
             if name in example
             and isinstance(schema, dict)
             and "examples" not in schemas.content(schema)
-        ]
-        fitting = {
-            name: part
-            for name in names
-            if (part := find_fitting_example([example[name]], properties[name], schemas, limit))
-            is not ABSENT
         }
+        fitting = {name: part for name, part in parts.items() if part is not ABSENT}
         best = best or fitting
-        if fitting and len(fitting) == len(names):
+        if fitting and len(fitting) == len(parts):
             best = fitting
             break
-    return {
-        name: {**schema, "examples": [best[name]]} if name in best else schema
-        for name, schema in properties.items()
+    return properties | {
+        name: {**properties[name], "examples": [part]} for name, part in best.items()
     }

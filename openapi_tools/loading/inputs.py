@@ -62,7 +62,9 @@ class Inputs:
 
     def input_schema(self, operation: OperationNode, kinds: tuple[str, ...]) -> Node:
         """Return the schema of an input; `kinds` are the media types that the user asks for."""
-        content, arguments = self._body_content(operation, kinds), self._input_arguments(operation)
+        parameters = self._document.parameters(operation)
+        content = self._body_content(operation, parameters, kinds)
+        arguments = self._input_arguments(operation, parameters)
         key = (id(content), *map(id, arguments))
         if key not in self._schemas:
             schema = self._build_schema(arguments + _body_arguments(content))
@@ -99,11 +101,12 @@ class Inputs:
     def operation(self, operation: OperationNode, kinds: tuple[str, ...]) -> Operation:
         """Return how an operation is called; arguments and errors are as of `input_schema`."""
         document = self._document
-        content = self._body_content(operation, kinds)
-        arguments, of_body = self._input_arguments(operation), _body_arguments(content)
+        parameters = document.parameters(operation)
+        template = self._template(operation, parameters)
+        content = self._body_content(operation, parameters, kinds)
+        arguments, of_body = self._input_arguments(operation, parameters), _body_arguments(content)
         names = visible_text.argument_names([argument[:2] for argument in arguments + of_body])
         count = len(arguments)
-        template = self._template(operation)
         result = Operation(
             method=operation.method,
             path=template.path,
@@ -180,8 +183,10 @@ class Inputs:
         )
         return {**whole["properties"]["answer"], **{k: whole[k] for k in whole if k == "$defs"}}
 
-    def _body_content(self, operation: OperationNode, kinds: tuple[str, ...]) -> Content | None:
-        body = self._document.request_body(operation)
+    def _body_content(
+        self, operation: OperationNode, parameters: ParameterNodes, kinds: tuple[str, ...]
+    ) -> Content | None:
+        body = self._document.request_body(operation, parameters)
         if body is None:
             return None
         node, resource = body
@@ -192,8 +197,10 @@ class Inputs:
         is_empty = content.flat and not content.required and not content.schema.get("properties")
         return None if is_empty else content
 
-    def _input_arguments(self, operation: OperationNode) -> list[InputArgument]:
-        arguments, declared = self._list_arguments(self._document.parameters(operation))
+    def _input_arguments(
+        self, operation: OperationNode, parameters: ParameterNodes
+    ) -> list[InputArgument]:
+        arguments, declared = self._list_arguments(parameters)
         variables = read_template(operation.path, declared).variables
         if variables.keys() == declared and not any(variables.values()):
             return arguments
@@ -216,8 +223,7 @@ class Inputs:
         words = f"{described} Slashes separate segments of the path.".strip()
         return argument._replace(schema={**argument.schema, "description": words}, slashes=True)
 
-    def _template(self, operation: OperationNode) -> PathTemplate:
-        parameters = self._document.parameters(operation)
+    def _template(self, operation: OperationNode, parameters: ParameterNodes) -> PathTemplate:
         return read_template(operation.path, self._list_arguments(parameters)[1])
 
     def _list_arguments(
@@ -225,8 +231,10 @@ class Inputs:
     ) -> tuple[list[InputArgument], frozenset[str]]:
         key = id(parameters)
         if key not in self._lists:
-            offered = (self._argument(*key, *where) for key, where in parameters.items())
-            arguments = [argument for argument in offered if argument is not None]
+            arguments = []
+            for (location, name), (node, resource) in parameters.items():
+                if (argument := self._argument(location, name, node, resource)) is not None:
+                    arguments.append(argument)
             declared = frozenset(each.wire for each in arguments if each.location == "path")
             self._lists[key] = arguments, declared
         return self._lists[key]

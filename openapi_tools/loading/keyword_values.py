@@ -35,6 +35,7 @@ _HUGE: Final = 10**300  # validators compare numbers as floats, which hold no la
 # Control characters except tabs and line ends, and lone surrogates.
 _CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _STRING_CLASS = frozenset({str})
+_SIZE_OF_SCALAR = 8  # characters, about
 
 
 def _has_control_characters(text: str) -> bool:
@@ -54,6 +55,8 @@ def is_longer(value: Any, limit: int) -> bool:
     """Return whether a value is longer than about `limit` characters as JSON, or no plain JSON."""
     if isinstance(value, str):
         return len(value) + 3 > limit or _has_control_characters(value)
+    if value is None or isinstance(value, int):
+        return limit < _SIZE_OF_SCALAR
     if isinstance(value, list) and _are_strings(value):
         return sum(map(len, value)) + 5 * len(value) > limit or _has_control_characters(
             "".join(value)
@@ -70,7 +73,7 @@ def is_longer(value: Any, limit: int) -> bool:
             size += 2 * len(item)
             stack.extend(item)
         else:
-            size += len(item) + 3 if isinstance(item, str) else 8
+            size += len(item) + 3 if isinstance(item, str) else _SIZE_OF_SCALAR
             if isinstance(item, float) and not isfinite(item):
                 return True
             if isinstance(item, str) and _has_control_characters(item):
@@ -222,6 +225,8 @@ def _clean_required(out: Node) -> None:
 
 def is_nullable(node: Mapping[str, Any]) -> bool:
     """Return whether a Schema Object of 3.0 (or 2.0, as an extension) also takes null."""
+    if NULLABLE.isdisjoint(node):
+        return False  # most schemas
     return any(json_values.is_true(node[key]) for key in NULLABLE.intersection(node))
 
 

@@ -137,7 +137,10 @@ class RequestBodies:
         # Bytes have no place in JSON and urlencoded forms.
         if not (http_rules.is_json(kind) or http_rules.is_form(kind)):
             return ""
-        upload = next(filter(http_rules.is_multipart, content), "")
+        others = [other for other in content if other != kind]
+        if not others:
+            return ""  # most bodies
+        upload = next(filter(http_rules.is_multipart, others), "")
         if upload and self._forms.has_files(schema):
             return upload
         if upload and http_rules.is_form(kind):
@@ -145,7 +148,7 @@ class RequestBodies:
             has_files = self._forms.has_files(self._schema(upload, declared, owner))
             return upload if has_files else ""
         is_whole = is_binary(self._document.schemas.content(schema))
-        return next(filter(http_rules.is_bytes, content), "") if is_whole else ""
+        return next(filter(http_rules.is_bytes, others), "") if is_whole else ""
 
     def _schema(self, kind: str, declared: Node, resource: Resource) -> Node:
         # JSON Lines and the like are arrays of items.

@@ -17,7 +17,6 @@ from openapi_tools.common.json_schema import ASSERTION_KEYWORDS, IN_PLACE_KEYWOR
 from openapi_tools.common.json_values import contains_value, is_equal, unique_values
 from openapi_tools.loading.keyword_values import (
     ABSENT,
-    LIMITS,
     LIMITS_BESIDE_TYPE,
     MAX_LITERAL,
     PART_KEYWORDS,
@@ -77,23 +76,40 @@ def fits(schema: Any, value: Any, definitions: DefinitionFinder, depth: int = 0)
     """Return whether a converted schema accepts a value."""
     if not isinstance(schema, dict):
         return bool(schema)
+    if "type" in schema and not _is_one_of(schema["type"], value):
+        return False
+    if "enum" in schema and not contains_value(schema["enum"], value):
+        return False
     if LIMITS_BESIDE_TYPE.isdisjoint(schema):
-        is_typed = "type" not in schema or _is_one_of(schema["type"], value)
-        return is_typed and ("enum" not in schema or contains_value(schema["enum"], value))
-    keywords = LIMITS.intersection(schema)
+        return True  # most schemas
+    return _fits_beside_type(schema, value, definitions, depth)
+
+
+def _fits_beside_type(schema: Node, value: Any, definitions: DefinitionFinder, depth: int) -> bool:
+    keywords = LIMITS_BESIDE_TYPE.intersection(schema)
     is_scalar = isinstance(value, _SCALARS)
     if is_scalar and keywords.isdisjoint(REFERRING):
-        return all(satisfies(key, schema[key], value) for key in keywords - PART_KEYWORDS)
+        return _satisfies_all(keywords, schema, value)
     if definitions.left <= 0 or depth > _MAX_DEPTH:
         return True
     if not keywords <= _DIRECT:
         return _is_valid(schema, value, definitions)
     definitions.left -= 1
     return (
-        all(satisfies(key, schema[key], value) for key in keywords - PART_KEYWORDS)
-        and _fits_in_place(schema, value, definitions, depth + 1)
+        _satisfies_all(keywords, schema, value)
+        and (
+            keywords.isdisjoint(REFERRING) or _fits_in_place(schema, value, definitions, depth + 1)
+        )
         and (is_scalar or _has_fitting_parts(schema, value, definitions, depth + 1))
     )
+
+
+def _satisfies_all(keywords: frozenset[str], schema: Node, value: Any) -> bool:
+    # A loop, here and below: this runs for each value that is shown, and generators cost more.
+    for keyword in keywords:
+        if keyword not in PART_KEYWORDS and not satisfies(keyword, schema[keyword], value):
+            return False
+    return True
 
 
 def _is_one_of(declared: Any, value: Any) -> bool:
@@ -111,10 +127,12 @@ def _is_valid(schema: Node, value: Any, definitions: DefinitionFinder) -> bool:
 
 
 def _fits_in_place(schema: Node, value: Any, definitions: DefinitionFinder, depth: int) -> bool:
-    branches = [*schema.get("allOf", ())]
-    if "$ref" in schema:
-        branches.append(definitions.find(target_name(schema)))
-    if not all(fits(branch, value, definitions, depth) for branch in branches):
+    for branch in schema.get("allOf", ()):
+        if not fits(branch, value, definitions, depth):
+            return False
+    if "$ref" in schema and not fits(
+        definitions.find(target_name(schema)), value, definitions, depth
+    ):
         return False
     choices = schema.get("anyOf")
     return choices is None or any(fits(each, value, definitions, depth) for each in choices)
@@ -124,10 +142,13 @@ def _has_fitting_parts(schema: Node, value: Any, definitions: DefinitionFinder, 
     if isinstance(value, list):
         items = schema.get("items", True)
         return all(fits(items, item, definitions, depth) for item in value)
-    if not all(name in value for name in schema.get("required", ())):
+    if "required" in schema and not value.keys() >= {*schema["required"]}:
         return False
     declared, rest = schema.get("properties", {}), schema.get("additionalProperties", True)
-    return all(fits(declared.get(name, rest), value[name], definitions, depth) for name in value)
+    for name, part in value.items():
+        if not fits(declared.get(name, rest), part, definitions, depth):
+            return False
+    return True
 
 
 def satisfies(keyword: str, limit: Any, value: Any) -> bool:

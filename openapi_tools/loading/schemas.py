@@ -195,6 +195,8 @@ class Schemas:
 
     def content(self, schema: Node) -> Node:
         """Return the schema behind a `$ref`, merged with its siblings if that is exact."""
+        if "$ref" not in schema:
+            return schema
         for _ in range(MAX_INLINED):
             if "$ref" not in schema:
                 break
@@ -286,11 +288,13 @@ class Schemas:
         kind = out.get("type", "string")
         # A fast way for most schemas: documents have tens of thousands.
         if keyword_values.TRANSLATED.isdisjoint(node) and kind.__class__ is str and kind in TYPES:
-            if kind != "array" and _SETTLED.isdisjoint(out):
-                return out  # most schemas
-            return self._finish(out, report, also_null=False, may_be_empty=may_be_empty)
-        out = self._translate(out, node, resource, report)
-        also_null = keyword_values.is_nullable(node)
+            also_null = False
+        else:
+            out = self._translate(out, node, resource, report)
+            also_null = keyword_values.is_nullable(node)
+        needs_items = "items" not in out and "array" in out.get("type", ())
+        if not also_null and not needs_items and _SETTLED.isdisjoint(out):
+            return out  # most schemas
         return self._finish(out, report, also_null=also_null, may_be_empty=may_be_empty)
 
     def _finish(self, out: Node, report: Report, *, also_null: bool, may_be_empty: bool) -> Node:

@@ -165,7 +165,7 @@ class _Usability:
             self.warnings.append(f"{operation.pointer[:_LONGEST_POINTER]}: {note}")
         if "security" in operation.node:
             self.warnings += document.security.uri_warnings(operation.node, operation.pointer)
-        body = None if document.dialect.swagger else document.request_body(operation)
+        body = None if document.dialect.swagger else document.request_body(operation, parameters)
         if body is not None:
             self._check_references(*body, operation, "/requestBody")
 
