@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 MAX_CHOICES: Final = 100  # servers, security requirements or media types that are looked at
 OF_BODY: Final = frozenset({"body", "formData"})  # locations of Swagger 2.0 that make the body
 
-ParameterNodes: TypeAlias = "dict[tuple[str, str], tuple[Node, Resource]]"
 BodyNode: TypeAlias = "tuple[Node, Resource] | None"
+ParameterNodes: TypeAlias = "dict[tuple[str, str], tuple[Node, Resource]]"
 """Parameter Objects and their documents, by location and name on the wire."""
 
 _PATH_ITEM_KEYS = frozenset({"$ref", "summary", "description", "servers", "parameters"})
