@@ -140,7 +140,7 @@ async def test_the_validator_of_amplifier_passes(name, needed, without, config):
 MODULES = {
     "module": f"""
 from openapi_tools.contracts import amplifier
-from openapi_tools.common.json_values import text_of
+from openapi_tools.common.json_values import dump_json
 
 async def mount(coordinator, config=None):
     return await amplifier.mount(coordinator, config or {WITH_SPEC})
