@@ -239,7 +239,7 @@ def test_arguments_can_be_written_as_json_and_what_does_not_fit_is_told(browser,
     field.clear()
     field.send_keys('{"ticketType": "yearly"}')
 
-    browser.until(lambda: "/ticketDate: required" in browser.text(".preview .fault"))
+    browser.until(lambda: "/ticketDate: missing" in browser.text(".preview .fault"))
     assert "stale" in browser.one(".tabs").get_attribute("class")
 
     field.clear()
