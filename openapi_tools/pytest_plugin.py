@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     from openapi_tools.testing import Cassette, MockApi
 
+# Only plugins are rewritten by themselves: a failed test of these classes shows its values.
+pytest.register_assert_rewrite("openapi_tools.testing.conformance_tests")
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add `--openapi-record`."""
