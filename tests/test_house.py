@@ -9,10 +9,10 @@ import pytest
 pytestmark = pytest.mark.untraced
 
 CEILINGS = {
-    "imports not at the top of a module, of every kind": 71,
-    "words of a dialect in docs, messages, docstrings": 317,
-    "words in docs and README": 77_700,
-    "load, schema and operation: modules": 31,
+    "imports not at the top of a module, of every kind": 56,
+    "words of a dialect in docs, messages, docstrings": 294,
+    "words in docs and README": 77_600,
+    "load, schema and operation: modules": 29,
 }
 """Today's numbers of the rows whose bound is not met yet; lower them with the numbers."""
 

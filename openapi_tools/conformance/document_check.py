@@ -230,7 +230,7 @@ def _not_checked(place: tuple[Any, ...], failure: BaseException | None) -> Findi
         reason = f"not checked further ({type(failure).__name__}: {failure})"
         return _make_finding(place, reason.replace(": )", ")"), "note")
     if failure.ref.startswith(("#", "/")):
-        return _make_finding(place, f"$ref {'#' + failure.ref.removeprefix('#')!r} does not exist")
+        return _make_finding(place, f"$ref {'#' + failure.ref.removeprefix('#')!r} leads nowhere")
     note = f"$ref {failure.ref!r} points to another document, which is not checked"
     return _make_finding(place, note, "note")
 

@@ -201,12 +201,12 @@ class References:
         fragment = unquote(fragment)
         if fragment and not fragment.startswith("/"):
             if (node := owner.anchor(fragment)) is None:
-                raise _error(ref, "does not exist: no such anchor.", owner.name)
+                raise _error(ref, "leads nowhere: no such anchor.", owner.name)
             return Target(node, owner, f"#{fragment}")
         try:
             node = resolve_pointer(owner.root, fragment)
         except LookupError as error:
-            reason = f"does not exist: there is no {error.args[0]!r}."
+            reason = f"leads nowhere: there is no {error.args[0]!r}."
             raise _error(ref, reason, owner.name) from None
         # Documents from the cache are read part by part; schemas are converted whole.
         node = materialize(node) if isinstance(node, LazyDict) else node

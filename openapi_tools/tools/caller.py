@@ -300,9 +300,8 @@ class Caller:
         # Most calls end here: nothing is copied or repaired.
         if not profile and reader.fits_small(small):
             return CheckedArguments(small, [])
-        if (
-            measure_value(small).characters > _REPAIRED_AT_ONCE
-        ):  # strings may hold thousands of values
+        # Strings may hold thousands of values, as JSON text.
+        if measure_value(small).characters > _REPAIRED_AT_ONCE:
             return await asyncio.to_thread(reader.repair, small, profile)
         return reader.repair(small, profile)
 

@@ -344,7 +344,7 @@ def test_what_fails_and_what_is_not_judged_is_told_apart(run, write):
     )
     assert cells["shows_another"].startswith(f"{told} 'many' is not")
     assert "no sampled input matches: /code" in cells["asks_too_much"]
-    assert "does not exist" in cells["GET /broken"]
+    assert "leads nowhere" in cells["GET /broken"]
 
 
 def test_junit_has_a_case_for_each_tool_and_says_what_was_not_judged(run, write):
