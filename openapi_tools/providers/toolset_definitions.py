@@ -80,8 +80,9 @@ class ToolsetDefinitions:
     def write(self, tools: Iterable[DescribedTool]) -> tuple[list[Schema], list[str]]:
         """Return a dict for each tool that has a definition, and notes; the dicts are new."""
         tools = [*tools]
-        file = self._find_file(tools)
-        if file is None or self._records or not self._read(file, tools):
+        # Its name is made of every tool's form, so it is not looked for a second time.
+        file = None if self._records else self._find_file(tools)
+        if file is None or not self._read(file, tools):
             self._update(tools, file)
         values: list[Schema] = []
         notes: list[str] = []
