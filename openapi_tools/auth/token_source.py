@@ -166,7 +166,7 @@ class TokenSource:
         self._token_endpoint = TokenEndpoint(config, self._redactor)
 
     def __repr__(self) -> str:
-        return f"Tokens({self._name!r})"
+        return f"TokenSource({self._name!r})"
 
     def __reduce__(self) -> NoReturn:
         raise NotPicklableError("tokens cannot be pickled; create them in each process.")

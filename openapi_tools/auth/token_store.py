@@ -166,7 +166,7 @@ class SharedTokenStore:
         self._parts += [*sorted(config.scopes or ()), *config.secrets()]
 
     def __repr__(self) -> str:
-        return f"SharedTokens({self._state!r})"
+        return f"SharedTokenStore({self._state!r})"
 
     def _key(self, origin: str) -> str:
         digest = hashlib.sha256(json.dumps([origin, *self._parts]).encode()).hexdigest()

@@ -64,9 +64,8 @@ class ArgumentReader:
         # For example null for an absent argument, as profiles ask of models, and JSON in strings.
         restored = self._undo_profile(arguments, "")
         if notes := parsing_notes(arguments, restored):
-            restored = accept_input(
-                restored, self._settings
-            )  # values read from strings have limits too
+            # Values read from strings have limits, too.
+            restored = accept_input(restored, self._settings)
         repaired = self._tool.repair_arguments(restored)
         if self._checker.fits(repaired):
             return CheckedArguments(repaired, notes)

@@ -57,7 +57,6 @@ class Call:
         wait: Seconds to wait for the end of a long-running operation.
         shaper: Makes the response smaller.
         returns_all: The result has all items: it is for a program, or one page.
-        is_remote: The result leaves this machine.
         most_bytes: Of the response; 0 for what the settings say.
         idempotency_key: For the header in which the API takes one.
         changes: What the call changes, where that was read before.
@@ -78,7 +77,6 @@ class Call:
     wait: float | None = None
     shaper: ResponseShaper | None = None
     returns_all: bool = False
-    is_remote: bool = False
     most_bytes: int = 0
     idempotency_key: str = ""
     changes: Changes | None = None

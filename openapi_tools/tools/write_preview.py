@@ -279,7 +279,7 @@ def _make_line(schemas: Iterable[MarkedSchema | None], place: str, old: Any, new
     name = names[-1] if names else ""  # of an item, that of its list
     marked = [schema.find_schema(place) for schema in schemas if schema is not None]
 
-    def redact_error(value: Any) -> Any:
+    def mask_secrets(value: Any) -> Any:
         if value is _MISSING:
             return value
         masked = next(iter(redact_data({name: value}).values()))
@@ -287,7 +287,7 @@ def _make_line(schemas: Iterable[MarkedSchema | None], place: str, old: Any, new
             masked = redact_data(masked, schema)
         return masked
 
-    old, new = redact_error(old), redact_error(new)
+    old, new = mask_secrets(old), mask_secrets(new)
     before = "is new" if old is _MISSING else f"was {describe_value(old, _VALUE)}"
     after = "is removed" if new is _MISSING else f"becomes {describe_value(new, _VALUE)}"
     target = describe_pointer(place) if place else "the whole"

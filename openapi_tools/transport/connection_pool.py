@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 # address of a proxy that has not made the connection yet.
 CERTIFICATE, REUSED = "openapi_tools.certificate", "openapi_tools.reused"
 PROXY = "openapi_tools.proxy"
-# As httpx. Servers close idle connections after 5 to 60 s (Node 5, nginx 75), and a request on
-# one that is about to close fails.
+# As httpx. Servers close idle connections after 5 s (Node) to 75 s (nginx), and a request on one
+# that is about to close fails.
 IDLE_SECONDS = 5.0
 
 # A file descriptor each, also between bursts.

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 # 300, 304 and 305 name no single target.
 REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
 _SAME_REQUEST = frozenset({307, 308})  # ask for the same method and body
-# Beyond http to https, a moved host and a trailing slash only loops are that long (RFC 9110,
-# 15.4).
+# As RFC 2068, section 10.3, recommended; RFC 9110, section 15.4, has no number. Within one origin
+# only loops are longer.
 _MOST_READS = 5
 _MOST_WRITES = 1
 

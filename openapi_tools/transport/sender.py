@@ -45,7 +45,8 @@ if TYPE_CHECKING:
 _DEFAULT_OPTIONS = SendOptions()
 _RETRY_BUDGET = 10.0
 _RETRIES_PER_CALL = 0.1
-_UNAUTHORIZED = 401
+# After a 401 a call goes on with newer credentials, after a 304 with the cached response.
+_INTERMEDIATE = frozenset({304, 401})
 _CLOSE_TIMEOUT = 5.0  # seconds to wait for calls in another loop
 
 # A forked process must not close its parent's connections. To free these clients would close them.
@@ -267,8 +268,7 @@ class Attempts:
                 outcome = await exchange.run(self._loop_client.client)
                 if isinstance(outcome, APIResponse):
                     outcome.attempts = self.count
-                    # After a 401 the call goes on, with newer credentials.
-                    self._response = outcome if outcome.status != _UNAUTHORIZED else None
+                    self._response = None if outcome.status in _INTERMEDIATE else outcome
             if isinstance(outcome, APIResponse) and outcome.status not in RETRIED_STATUSES:
                 return outcome
             repeatable = (

@@ -389,6 +389,23 @@ async def test_reads_go_on_without_the_state_and_writes_that_cannot_be_noted_are
     assert "a write could not be recorded" in caplog.text
 
 
+class Hanging(MemoryState):
+    hangs = False
+
+    async def put(self, key, value, seconds=None):
+        if self.hangs:
+            await asyncio.sleep(10)
+        await super().put(key, value, seconds)
+
+
+async def test_a_304_is_not_the_result_when_the_time_is_over_before_it_is_noted():
+    state = Hanging()
+    async with Api(etag='"1"').tools(state=state, timeout=0.3) as tools:
+        assert (await tools["get"].execute({})).success
+        state.hangs = True
+        assert (await tools["get"].execute({})).error["type"] == "timeout"
+
+
 DAMAGED = (
     *(b"", b"{}\nx", b"[1, 2]\n", b"\xff\xfe", b"[" * 100_000),
     *(
