@@ -16,12 +16,14 @@ import jsonschema_rs
 from jsonpath.exceptions import JSONPathRecursionError
 from jsonpath.filter import FilterQuery, walk
 from jsonpath.function_extensions import ExpressionType, FilterFunction
-from jsonpath.selectors import Filter
+from jsonpath.selectors import Filter, JSONPathSelector
 
 from openapi_tools.common.json_values import dump_json_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
+
+    from jsonpath.segments import JSONPathSegment
 
     Location = tuple[str | int, ...]
 
@@ -72,33 +74,45 @@ class Queries:
         self.count_steps(_STEPS_OF_CHARACTER * len(query))
         try:  # strict mode makes no compound paths
             compiled = cast("jsonpath.JSONPath", self._environment.compile(query))
-            self._count_filters(compiled)
+            self._count_segments(compiled)
         except (ArithmeticError, ValueError, RecursionError):
             raise QueryError(f"{_INVALID}: too deep, or a number too large.") from None
         except jsonpath.JSONPathError as error:
             raise QueryError(f"{_INVALID}: {str(error).partition(chr(10))[0]}.") from None
         return compiled
 
-    def _count_filters(self, query: jsonpath.JSONPath) -> None:
+    def _count_segments(self, query: jsonpath.JSONPath) -> None:
         # A filter runs its queries for each value it tests: `$..[?count(@..*) > 0]` is quadratic.
-        selectors = (selector for segment in query.segments for selector in segment.selectors)
-        filters = [selector for selector in selectors if isinstance(selector, Filter)]
-        for expression in (node for each in filters for node in walk(each.expression)):
-            if isinstance(expression, FilterQuery):
-                expression.path = _CountingPath(expression.path, self)
+        for segment in query.segments:
+            for selector in segment.selectors:
+                # `walk` goes into the filters of inner queries, too.
+                for expression in walk(selector.expression) if isinstance(selector, Filter) else ():
+                    if isinstance(expression, FilterQuery):
+                        expression.path = _CountingPath(expression.path, self)
+                        _count_selectors(expression.path, self)
+        _count_selectors(query, self)
 
     def find_locations(self, query: jsonpath.JSONPath, root: Any) -> list[Location]:
         """Return the locations that a query selects, each once; QueryError for too much work."""
         try:
-            return list(dict.fromkeys(node.parts for node in self.find_nodes(query, root)))
+            return list(dict.fromkeys(node.parts for node in self.find_nodes(query, root, root)))
         except (RecursionError, JSONPathRecursionError):
             raise QueryError("goes too deep; name a narrower target.") from None
 
-    def find_nodes(self, query: jsonpath.JSONPath, root: Any) -> Iterable[jsonpath.JSONPathMatch]:
-        """Return the nodes that a query selects, counted as they are visited."""
-        self.count_steps(1)
+    def find_nodes(
+        self, query: jsonpath.JSONPath, start_value: Any, root: Any
+    ) -> Iterable[jsonpath.JSONPathMatch]:
+        """Return the nodes that a query selects below a value, counted as they are visited."""
+        self.count_steps(1 + _item_count(start_value) // 16)
+        # Inner queries get the document in the filter context: the library passes them only the
+        # value they start at, but `$` is the document in nested filters, too (RFC 9535, 2.3.5).
         start = self._match_class(
-            filter_context={}, obj=root, parent=None, path="$", parts=(), root=root
+            filter_context={"root": root},
+            obj=start_value,
+            parent=None,
+            path="$",
+            parts=(),
+            root=root,
         )
         nodes: Iterable[jsonpath.JSONPathMatch] = [start]
         for segment in query.segments:  # `finditer` would not use a class of ours
@@ -115,8 +129,34 @@ class _CountingPath(jsonpath.JSONPath):
         super().__init__(env=path.env, segments=path.segments)
         self._queries = queries
 
-    def finditer(self, data: Any, **_: object) -> Iterable[jsonpath.JSONPathMatch]:
-        return self._queries.find_nodes(self, data)
+    def finditer(
+        self, data: Any, *, filter_context: Mapping[str, Any] | None = None
+    ) -> Iterable[jsonpath.JSONPathMatch]:
+        return self._queries.find_nodes(self, data, (filter_context or {}).get("root", data))
+
+
+def _count_selectors(query: jsonpath.JSONPath, queries: Queries) -> None:
+    for segment in query.segments:
+        if len(segment.selectors) > 1:
+            segment.selectors = (_SelectorCounter(segment, queries), *segment.selectors)
+
+
+class _SelectorCounter(JSONPathSelector):
+    """Selects nothing, and counts the selectors beside it: one that finds nothing takes time."""
+
+    __slots__ = ("_queries", "_steps")
+
+    def __init__(self, segment: JSONPathSegment, queries: Queries) -> None:
+        super().__init__(env=segment.env, token=segment.token)
+        self._steps, self._queries = len(segment.selectors) // 2, queries
+
+    def resolve(self, node: jsonpath.JSONPathMatch) -> Iterable[jsonpath.JSONPathMatch]:
+        del node
+        self._queries.count_steps(self._steps)
+        return ()
+
+    def resolve_async(self, node: jsonpath.JSONPathMatch) -> Any:
+        raise NotImplementedError  # the library's base class asks for it; no query awaits
 
 
 class _Environment(jsonpath.JSONPathEnvironment):
@@ -146,13 +186,21 @@ class _Environment(jsonpath.JSONPathEnvironment):
 
 def _counting_match_class(queries: Queries) -> type[jsonpath.JSONPathMatch]:
     class CountingMatch(jsonpath.JSONPathMatch):
+        __slots__ = ()
+
+        def add_child(self, *children: jsonpath.JSONPathMatch) -> None:
+            """Do not keep them: the first node would hold every node that was visited."""
+
         def new_child(self, obj: object, key: int | str) -> jsonpath.JSONPathMatch:
             # Writing down a location costs its length, a container a share of its items.
-            size = len(obj) if isinstance(obj, dict | list) else 0
-            queries.count_steps(1 + (size + len(self.parts)) // 16)
+            queries.count_steps(1 + (_item_count(obj) + len(self.parts)) // 16)
             return super().new_child(obj, key)
 
     return CountingMatch
+
+
+def _item_count(value: object) -> int:
+    return len(value) if isinstance(value, dict | list) else 0
 
 
 class _PatternFunction(FilterFunction):

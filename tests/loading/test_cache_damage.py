@@ -235,9 +235,8 @@ def test_forked_children_read_while_threads_of_the_parent_do(folder):
             child = os.fork()  # pytest may have threads
         if child == 0:  # pragma: no cover -- another process
             code = 1
-            signal.alarm(
-                30
-            )  # ends a child that hangs; faulthandler waits for a thread of the parent
+            # Ends a child that hangs; faulthandler waits for a thread of the parent.
+            signal.alarm(30)
             try:
                 os.close(held)
                 os.read(start, 1)  # ends when the parent closes the other end

@@ -494,6 +494,7 @@ ROWS = [
         ("search(@.n, '.{1,300}$') && @.v == 1", "int"),
         ("search(@.n, @.v)", ""),
         ("@.n[0:1]", ""),
+        ("@.v[?@ == $['x-rows'][0].v]", "list other keys map"),
     ],
 )
 def test_a_filter_selects_by_the_rules_of_the_standard(query, found):
@@ -520,6 +521,27 @@ def test_a_query_of_too_many_segments_for_the_stack_is_refused():
 
 
 # Limits
+
+
+def test_a_filter_in_filters_counts_the_nodes_of_its_own_queries():
+    numbers = {"a": {"b": list(range(40))}}
+    queries = json_paths.Queries()
+    query = queries.compile("$[?@[?@[?count($.a.b[?count($.a.b[*]) == 40]) == 40]]]")
+
+    locations = queries.find_locations(query, numbers)
+
+    assert locations == [("a",)]
+    with pytest.raises(json_paths.QueryError, match="takes more than"):
+        queries.count_steps(json_paths.MAX_STEPS - 40**3)
+
+
+def test_a_selected_node_does_not_hold_the_nodes_beside_it():
+    queries = json_paths.Queries()
+    numbers = [1, 2, 3]
+
+    first, *_ = queries.find_nodes(queries.compile("$[*]"), numbers, numbers)
+
+    assert first.parent.children == []
 
 
 def chain(depth, key="n"):
@@ -556,6 +578,9 @@ HOSTILE = {
     "mixed kinds": (WIDE, each("$..*", update={"n": 1}), "select one kind only"),
     "many descents": (WIDE, each("$..['{n}', 'z']", times=9_000, **LESS), "steps"),
     "descents in filters": (WIDE, each("$..[?@..[?@..*]]", **LESS), "steps"),
+    "filters two levels deep": (WIDE, each("$[?@[?@[?count($..*) > 1]]]", **LESS), "steps"),
+    "absent names": (WIDE, each("$..[" + "'z'," * 999 + "'z']", **LESS), "steps"),
+    "flat root": ({f"x-{n}": n for n in range(9_000)}, each("$[?$..y]", **LESS), "steps"),
     "not singular": (WIDE, each("$..[?$..* == $.x]", **LESS), "is not a JSONPath"),
     "root in filters": (WIDE, each("$..[?count($..*) > 1]", **LESS), "steps"),
     "unions in filters": ({"x-a": chain(99)}, each("$[?@" + "[*,*]" * 60 + ".z]", **LESS), "steps"),
