@@ -1,6 +1,9 @@
 """The command that a missing extra names, for each place that a package comes from (PEP 610)."""
 
 import json
+import re
+import subprocess
+import sys
 from importlib import metadata
 
 import pytest
@@ -58,3 +61,20 @@ def test_checked_answers_need_the_extra_for_tests_when_tools_are_loaded(monkeypa
 
     with pytest.raises(MissingExtraError, match="openapi_core is not installed: pip install"):
         load_tools("specs/museum.yaml", settings=Settings(check_responses=True))
+
+
+def test_serving_a_document_needs_the_extra_for_mcp():
+    code = (
+        "import sys\n"
+        "for name in ('mcp', 'uvicorn', 'starlette'):\n"
+        "    sys.modules[name] = None\n"
+        "sys.argv = ['openapi-tools', 'serve', 'specs/museum.yaml']\n"
+        "from openapi_tools.cli import main\n"
+        "main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, input=""
+    )
+
+    assert done.returncode == 2
+    assert re.search(r"error: mcp is not installed: pip install .*\[mcp\]", done.stderr)

@@ -36,12 +36,12 @@ def serve_tools(spec: str | None, *, transport: str | None, **options: Any) -> N
     has_config = config.endswith(".toml") and has_apis(config)
     if has_config:
         _refuse_document_options()
-        if find_spec("mcp") is None:  # a server configuration needs more than the extra `mcp`
-            raise missing_extra_error("mcp", "serve")
     else:
         for name in filter(_is_set, _APIS_ONLY):
             raise click.UsageError(f"--{name} needs a configuration with tables [apis.NAME].")
         _check_transport(transport or "stdio", spec)
+    if find_spec("mcp") is None:  # a server configuration needs more than the extra `mcp`
+        raise missing_extra_error("mcp", "serve" if has_config else "mcp")
     # The extra `mcp`, which options that are refused do not need.
     from openapi_tools.cli.server_process import run_server, start_apis, start_toolset
 
