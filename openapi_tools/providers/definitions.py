@@ -68,8 +68,7 @@ MOST_CHARACTERS = 256_000  # characters of an input schema as JSON, in the form 
 # Parts of the budget for the schema before it is written for Gemini, which makes it longer.
 _SHARES = (1.0, 0.6, 0.3, 0.1, 0.0)
 _LEVELS = (64, 8, 4, 2, 1, 0)  # of nesting, tried for Gemini when the whole does not fit
-# Start-up: the modules of dialects and of restoring are imported for the profiles that need them.
-_PLAIN = frozenset({"openai", "mcp"})
+_PLAIN = frozenset({"openai", "mcp"})  # these take the schema as it is
 _SUBSETS = frozenset({"openai_strict", "gemini"})  # with nothing beside a `$ref`
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _ANTHROPIC_KEY = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
@@ -340,7 +339,6 @@ def _shape_schema(schema: Schema, profile: str, memory: Memory) -> tuple[Schema,
 def _shape_for_subset(
     schema: Schema, profile: str, memory: Memory, levels: int | None = None
 ) -> tuple[Schema, tuple[str, ...]]:
-
     strict = profile == "openai_strict"
     shaper = SchemaShaper(schema, Strict() if strict else Gemini(), memory, levels)
     shaped = shaper.shape()

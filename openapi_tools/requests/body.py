@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 _OCTETS = "application/octet-stream"
 _UTF8_TEXT = "text/plain; charset=utf-8"
-# Only these three are escaped (WHATWG HTML, multipart form data).
 _ESCAPES = str.maketrans({"\r": "%0D", "\n": "%0A", '"': "%22"})
 _CONTROLS = frozenset(chr(code) for code in (*range(0x20), 0x7F)) - {"\r", "\n"}
 _HANDLE_DESCRIPTION = "The `handle` that a response returned for a file; the best way to send one."
@@ -185,7 +184,6 @@ def _join_pieces(pieces: list[bytes | StoredFile]) -> bytes | list[bytes | Store
 
 def _write_multipart(body: RequestBody, value: Any, sources: BodySources) -> RequestContent:
     # RFC 2046, section 5.1; RFC 7578.
-    # Parts of text in a form carry no Content-Type, as browsers send them.
     # Random, so that no content can hold it: files are not searched for it.
     boundary = secrets.token_hex(16)
     pieces: list[bytes | StoredFile] = []
@@ -253,7 +251,7 @@ def _iter_named_parts(name: str, value: Any, sources: BodySources) -> Iterator[_
                 point_at_argument(error, str(index)) if isinstance(value, list) else error
             ) from None
         lines = [_disposition(name, file.filename)]
-        if file.content_type:
+        if file.content_type:  # text has none, as browsers send it
             lines.append(b"Content-Type: " + file.content_type.encode("ascii"))
         yield [*lines, *headers], file.content
 
@@ -262,10 +260,8 @@ def _write_part(encoding: Encoding, value: Any, sources: BodySources) -> FileUpl
     kind = encoding.content_type
     if encoding.file and not isinstance(value, str):
         file = read_file(value, sources.settings)
-        declared, is_range = (
-            file.content_type_among([kind or "*/*"]),
-            not kind or http_rules.is_wildcard(kind),
-        )
+        declared = file.content_type_among([kind or "*/*"])
+        is_range = not kind or http_rules.is_wildcard(kind)
         ranges = kind.split(",") if kind and is_range else ()
         if (
             declared

@@ -28,7 +28,7 @@ _NAMED = 20  # missing properties
 _LONGEST_POINTER = 180
 _OVERLAP = 4_096  # characters behind a cut, in which a secret may end
 # CVE-2020-10735: `str` of an integer above 4,300 digits raises ValueError.
-_LARGEST = 10**300  # Python refuses to write integers of thousands of digits
+_LARGEST = 10**300
 _PLAIN_POINTER = re.compile(r"[\w.~/$@%*+-]*", re.ASCII)
 _BREAKS = re.compile(r"([&<>\r\n])")
 _LENGTHS = (2_000, 500, 120, 40)  # of the pieces of a body that is not JSON

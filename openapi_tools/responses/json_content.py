@@ -37,7 +37,7 @@ _CLOSERS = {"[": "]", "{": "}"}
 _HEAD = 400_000
 _LENIENT = json.JSONDecoder(strict=False, parse_constant=str)
 _NO_STRICT_JSON = "the response is not strict JSON; it was parsed leniently"
-_GROWTH = 4  # upper bound for the growth of JSON text when it is rewritten
+GROWTH = 4  # upper bound for the growth of JSON text when it is rewritten
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 _LEAST = 40  # characters below which a cut value is useless
 _ELLIPSIS = "…"
@@ -354,7 +354,7 @@ def fit_value(value: Any, size: int, limit: int) -> tuple[Any, bool]:
             if 2 * len(text) <= limit and b"Infinity" not in text:
                 return value, False
     with suppress(ValueError):
-        if size <= limit * _GROWTH and len(encode_json(value)) <= limit:
+        if size <= limit * GROWTH and len(encode_json(value)) <= limit:
             return value, False
         fitted = shorten_value(value, limit)
         encode_json(fitted)

@@ -31,6 +31,7 @@ from openapi_tools.responses.content import (
 )
 from openapi_tools.responses.error_results import error_result, unreadable_result
 from openapi_tools.responses.json_content import (
+    GROWTH,
     READ_IN_PART,
     VALUES,
     append_mark,
@@ -61,7 +62,6 @@ _MARKER = 20
 _JSON, _JSON_STARTS = "application/json", (b"{", b"[")
 _OCTETS = "application/octet-stream"
 _VALUE = 50  # bytes of a JSON value, on average: more are read where larger responses are allowed
-_GROWTH = 4  # upper bound for the growth of JSON text when it is rewritten
 _LONGEST = 1024  # characters of a header that a result keeps
 
 # Headers of a result go into logs, traces and other programs; a server may send thousands.
@@ -214,7 +214,7 @@ def _build_output(
         goes_on = f"the stream was longer; {why}"
     operation, settings, shaper = about
     # A chosen value may be larger than the response.
-    size = len(response.content) if "shaped" not in metadata else most * _GROWTH + 1
+    size = len(response.content) if "shaped" not in metadata else most * GROWTH + 1
     left_out = metadata.get("shaped", {}).get("items", 0)
     room = most - (len(goes_on) + _MARKER if goes_on else 0)
     room = _space_beside_advice(room) if left_out else room
@@ -275,8 +275,8 @@ def _mask_secrets(response: APIResponse, redactor: Redactor) -> tuple[APIRespons
 
 
 def _select_headers(headers: httpx.Headers, declared: Collection[str] = ()) -> dict[str, str]:
-    # The headers that browsers let scripts read (WHATWG Fetch, "CORS-safelisted response-header
-    # name"), and declared ones.
+    # First the useful ones, so that `_MOST` cuts the others: those that the document declares, or
+    # that the server exposes to scripts of other sites (WHATWG Fetch, CORS protocol).
     lines = [(*_classify_header(raw_name), raw_value) for raw_name, raw_value in headers.raw]
     exposed = [
         value[:_LONGEST_LIST].decode("latin-1") for name, _, value in lines if name == _EXPOSED

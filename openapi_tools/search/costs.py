@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools.common.json_values import dump_json
 from openapi_tools.errors import MissingExtraError
 from openapi_tools.providers.definitions import write_brief_definition
+from openapi_tools.providers.toolset_definitions import MOST_TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
 
 # tiktoken is no dependency, and would fetch its tables; an estimate decides here.
 _BYTES_OF_TOKEN = 4.45  # of compact JSON: `cl100k_base` on published documents
-# OpenAI's limit for one request.
-_MOST = 128  # tools that providers take in one request
+_MOST = min(MOST_TOOLS.values())
 MOST_TOKENS = 20_000  # of definitions; of more, a few tools that reach the others are better
 _LEAST = 60  # bytes of a definition beside its words and its schema, the name included
 ENCODINGS = {

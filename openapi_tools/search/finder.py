@@ -99,7 +99,7 @@ class DocumentIndex:
         index, producers = Index.build(self.tools), Producers(self.tools)
         if self._cache_file is not None:
             data = index.to_bytes()
-            with suppress(ValueError):  # half of a surrogate pair in a name
+            with suppress(ValueError):  # a lone surrogate in a name
                 self._file().write(to_json([len(data), producers.data()]) + b"\n" + data)
         return index, producers
 

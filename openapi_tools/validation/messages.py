@@ -159,7 +159,6 @@ def _label(branch: Schema, index: int) -> str:
 
 
 def _distance(flaws: list[Flaw], place: Place) -> tuple[bool, int, int, int]:
-    # A wrong type says most against an alternative, then a wrong discriminator.
     constants = sum(_is_constant(f) and len(f.place) <= len(place) + 1 for f in flaws)
     has_wrong_type = any(flaw.keyword == "type" and flaw.place == place for flaw in flaws)
     deepest = max((len(flaw.place) for flaw in flaws), default=0)

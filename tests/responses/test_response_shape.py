@@ -267,7 +267,8 @@ async def test_work_that_grows_is_ended_and_the_answer_kept(expression):
     assert time.process_time() - started < 10
     assert (result.success, result.output) == (True, PAIRS)
     assert (
-        "could not be applied, the whole response is returned: the work grows" in result.header_note
+        "could not be applied, so the whole response is returned: the work exceeds"
+        in result.header_note
     )
 
 
