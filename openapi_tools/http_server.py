@@ -85,7 +85,8 @@ class HostCheck:
         hosts: Names and addresses of this server; one with a port is for that port only.
         advice: The message for a client whose request names another host.
         probes: Paths that may also be requested by the IP address of the connection, as a kubelet,
-            a load balancer or Prometheus does. A foreign page cannot: its name is not the address.
+            a load balancer or Prometheus does. With DNS rebinding, a request has the name of a
+            foreign site instead.
 
     Raises:
         SettingsError: One of `hosts` is not a host.

@@ -16,7 +16,7 @@ from openapi_tools.common.setting_fields import DEFAULT_SETTINGS, setting, setti
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-_VALUES = "openapi_tools.common.options"  # the key of their values in click's context
+_VALUES = __name__  # the key of their values in click's context
 _TYPES = {
     "count": click.IntRange(min=1),
     "file": click.Path(dir_okay=False, path_type=Path),

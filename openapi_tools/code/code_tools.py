@@ -30,9 +30,8 @@ _DESCRIBED = 10
 _AT_ONCE = 16  # programs that run, and as many that are paused by a question, of all users
 _ASKING = 16  # programs of one user that ask in an open request
 _VARIABLES_BYTES = 256 * 1024 * 1024  # bytes of the variables of all conversations
-_LEAST_VARIABLES = (
-    _VARIABLES_BYTES // 100
-)  # counted for each conversation: so there are 100 at most
+# Counted for each conversation at least, so there are 100 at most.
+_LEAST_VARIABLES = _VARIABLES_BYTES // 100
 _PAUSE_SECONDS = 600.0  # seconds after which a program ends whose question was not answered
 _LONGEST = 50_000
 _PARSED = 1_000_000  # characters of a value that is parsed; a longer one stays a string
@@ -78,9 +77,8 @@ class _CodeMode:
         self._state_shares = FairShares(_VARIABLES_BYTES)
         self._paused: dict[str, tuple[Any, ProgramRun, asyncio.TimerHandle]] = {}
         self._paused_shares = FairShares(_AT_ONCE)
-        self._runs: weakref.WeakKeyDictionary[ProgramRun, Any] = (
-            weakref.WeakKeyDictionary()
-        )  # their users
+        # The users of the programs.
+        self._runs: weakref.WeakKeyDictionary[ProgramRun, Any] = weakref.WeakKeyDictionary()
 
     @cached_property
     def _functions(self) -> ProgramFunctions:

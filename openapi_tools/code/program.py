@@ -265,9 +265,8 @@ class ProgramRun:
             return await self._collect_pages(name, args, kwargs)
         arguments = self._bind_arguments(name, args, kwargs)
         context = self._context
-        if key := context_value(
-            context, "idempotency_key"
-        ):  # each call of a program is its own write
+        # Each call of a program is its own write.
+        if key := context_value(context, "idempotency_key"):
             context = replace_context_values(context, idempotency_key=f"{key}/{self.count}")
         result = await self._toolset.call(name, arguments, context=context)
         if not result.success:

@@ -42,8 +42,8 @@ _VARIABLES_BYTES = 32 * 1024 * 1024  # of the variables that the next program ge
 # Suspensions beyond those of calls: each `sleep` and `gather` takes some.
 _PAUSES = 1000
 _LONGEST_MESSAGE = 2000
-# Python and JSON read integers of any length, but no other reader of the result does: 309
-# digits are beyond a double.
+# JSON allows integers of any length, but most of its readers make them doubles, whose largest has
+# 309 digits.
 _HUGE = re.compile(r"(?<![0-9])[0-9]{309}")
 _MISTAKES = 5
 # A value of an optional or unknown type may well fit when the program runs.

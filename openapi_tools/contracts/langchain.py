@@ -37,7 +37,9 @@ with require_extra("langchain"):
 # LangChain would take the values of these parameters of a function from the model's arguments.
 _LANGCHAIN_NAMES = frozenset({"self", "config", "run_manager"})
 
-_model_input: ContextVar[dict[str, Any] | None] = ContextVar("openapi_tools_asked", default=None)
+_model_input: ContextVar[dict[str, Any] | None] = ContextVar(
+    "openapi_tools_model_input", default=None
+)
 
 
 def to_structured_tools(
@@ -253,7 +255,7 @@ class _SchemaInliner:
             for key, part in beside.items()
             if key in _WORDS and not _misleads_langchain(part)
         }
-        same = f"Takes the arguments of `{first}`." if first else ""
+        same = f"Takes the same values as `{first}`." if first else ""
         parts = (annotations.pop("description", ""), same)
         description = " ".join(part for part in parts if part)
         stub = {"type": kind} if kind is not None else {}

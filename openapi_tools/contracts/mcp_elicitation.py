@@ -81,10 +81,7 @@ class ElicitationChannel:
 
 
 async def wait_for_login(result: ToolResult, request: Any, channel: Any, wait: Any) -> bool:
-    """Show the client's user where to log in for a call, and return whether `wait` confirms it.
-
-    Spec: Model Context Protocol 2026-07-28 and 2025-11-25, client/elicitation, on addresses.
-    """
+    """Show the client's user where to log in for a call, and return whether `wait` confirms it."""
     login = (result.error or {}).get("login")
     elicitation = getattr(request.session.client_capabilities, "elicitation", None)
     if not login or wait is None or getattr(elicitation, "url", None) is None:

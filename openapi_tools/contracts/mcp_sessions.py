@@ -27,7 +27,7 @@ _SESSION, _VERSION = MCP_SESSION_ID_HEADER.encode(), MCP_PROTOCOL_VERSION_HEADER
 _WITH_SESSIONS = frozenset(version.encode() for version in HANDSHAKE_PROTOCOL_VERSIONS)
 _FIRST = next(iter(_WITH_SESSIONS))  # a request without a version may open a session
 _STORED_HEADERS = frozenset({b"host", b"origin"})  # the transport compares them
-_FIRST_ERROR_STATUS = 300  # statuses below it
+_END_OF_SUCCESS = 300  # statuses of success are below it
 
 
 def share_sessions(app: Starlette, manager: StreamableHTTPSessionManager, path: str) -> None:
@@ -89,7 +89,7 @@ class SessionShares:
             await self._close_session(evicted)
 
         async def note(message: Message) -> None:
-            if message["type"] == "http.response.start" and message["status"] < _FIRST_ERROR_STATUS:
+            if message["type"] == "http.response.start" and message["status"] < _END_OF_SUCCESS:
                 for name in (value for key, value in message["headers"] if key.lower() == _SESSION):
                     kept = [pair for pair in scope["headers"] if pair[0] in _STORED_HEADERS]
                     self._sessions[name] = _OpenSession(
@@ -111,7 +111,7 @@ class SessionShares:
 
         async def note(message: Message) -> None:
             is_ended = (
-                message["type"] == "http.response.start" and message["status"] < _FIRST_ERROR_STATUS
+                message["type"] == "http.response.start" and message["status"] < _END_OF_SUCCESS
             )
             if is_ended and scope["method"] == "DELETE":
                 self._forget(name)

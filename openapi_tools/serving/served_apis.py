@@ -99,7 +99,7 @@ class ServedApi:
         self.name, self.mode, self.fault, self.read = name, mode, fault, read
         self.toolset, self.stale = toolset, ""
         self.reason = _REASONS[SettingsError] if fault else ""
-        self.loaded_at = 0.0 if toolset is None else time.time()  # when the document was last read
+        self.loaded_at = 0.0 if toolset is None else time.time()
         self.offered_toolset: Toolset | None = None  # what clients see now
 
     def load(self, *, is_logged: bool = False) -> None:
@@ -337,7 +337,7 @@ class ServedApis:
                 try:
                     await self.refresh()
                 except Exception:
-                    logger.exception("clients could not be notified of changed tools")
+                    logger.exception("changed tools could not be offered")
                 self.on_refresh()
 
 

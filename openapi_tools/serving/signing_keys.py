@@ -47,10 +47,9 @@ _LONGEST_HEADER = 4096  # some issuers send a chain of certificates
 # RFC 9068, section 4: `typ` tells an access token from an ID token, which must not open
 # anything.
 _TYPES = frozenset({"", "jwt", "at+jwt", "application/at+jwt"})
-# RFC 7515, section 4.1.11: a critical extension that is not understood makes the token invalid.
-_FORBIDDEN_HEADERS = frozenset(
-    {"crit", "b64", "cty", "enc", "zip"}
-)  # extended, nested, encrypted tokens
+# Extended, nested and encrypted tokens. RFC 7515, section 4.1.11: a critical extension that is not
+# understood makes the token invalid.
+_FORBIDDEN_HEADERS = frozenset({"crit", "b64", "cty", "enc", "zip"})
 _KINDS = {"RS": "RSA", "PS": "RSA", "ES": "EC", "Ed": "OKP"}
 # RFC 7518, section 3.3: 2,048 bits or more.
 _LEAST_RSA = 2048 // 8 * 4 // 3  # characters of a modulus in base64

@@ -119,7 +119,7 @@ class Logins:
         return True
 
     def routes(self) -> list[Route]:
-        """Return the routes of the pages, which need no token: `START` and `BACK`."""
+        """Return the routes of the pages, which need no token: `START` and `CALLBACK`."""
         start = Route(START, self._show_failures(self._handle_link), methods=["GET", "POST"])
         return [start, Route(CALLBACK, self._show_failures(self._handle_callback), methods=["GET"])]
 

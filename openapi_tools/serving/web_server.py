@@ -245,6 +245,7 @@ class ClientLimits:
         if "user" in scope:
             scope[ADMITTED] = True
         try:
+            # The app itself would wait for the body without a limit.
             async with asyncio.timeout(self._limits.body_seconds):
                 messages = [await self._read_body(scope, receive)]
         except TimeoutError:
@@ -261,7 +262,6 @@ class ClientLimits:
 
         await self._app(scope, receive_body, counted)
 
-    # The app may wait for the body without a limit of its own.
     async def _read_body(self, scope: Any, receive: Any) -> Any:
         # The whole body as one message; None if it is too large.
         most, body = self._limits.body_bytes, bytearray()

@@ -94,8 +94,8 @@ class FolderStore:
     def draft(self) -> BinaryIO:
         """Return a new file without a handle, which is removed when it is closed."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        names: dict[str, Any] = {"dir": self.folder, "prefix": ".", "suffix": ".part"}
-        return cast("BinaryIO", tempfile.NamedTemporaryFile(**names))
+        draft = tempfile.NamedTemporaryFile(dir=self.folder, prefix=".", suffix=".part")  # noqa: SIM115 -- `adopt`
+        return cast("BinaryIO", draft)
 
     def adopt(self, draft: BinaryIO, filename: str, media_type: str) -> str:
         """Give a draft its handle and return that."""

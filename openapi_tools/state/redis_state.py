@@ -43,9 +43,8 @@ _PATIENCE = 3.0  # seconds for one command, with its retries
 _QUIET = 0.1  # seconds after a failure without another try
 _RETRIES = 4  # with pauses of 0.75 s in all: as long as a restart takes
 _OPEN: set[object] = set()  # generators that close connections when their event loop ends
-_LEFT_BEHIND: list[
-    object
-] = []  # in a forked process: the parent's clients, which it must not close
+# In a forked process: the parent's clients, which it must not close.
+_LEFT_BEHIND: list[object] = []
 
 # One script, as Redis runs each alone: no other process can take the slot between the count and
 # the entry. Redis's own clock, as those of the processes may differ by more than a lease.

@@ -82,7 +82,7 @@ class ToolConformance:
             if tool.name not in self.uncalled:
                 checked_api.clear()
                 arguments = sample(tool.input_schema, tool.input_schema)
-                result = _run(tool.execute(arguments))
+                result = asyncio.run(tool.execute(arguments))
                 # Where alternatives exclude each other, a sample may fit two.
                 is_made = (result.error or {}).get("type") != "invalid_input"
                 if checked_api.faults or (result.is_error and is_made):
@@ -95,7 +95,7 @@ class ToolConformance:
         """Wrong input is never sent and never raises."""
         for tool in checked_tools:
             for wrong in _WRONG:
-                result = _run(tool.execute(wrong))
+                result = asyncio.run(tool.execute(wrong))
                 assert (tool.name, result.is_error) == (tool.name, True)
         assert checked_api.calls == []
 
@@ -159,7 +159,7 @@ class CoordinatorConformance:
         """The model reads the response, the errors of its arguments, and the API's error."""
         turn = [("get_pet", {"petId": number}) for number in ("three", 3, 9)]
 
-        seen = _run(self.run_turns(shop_tools, *([call] for call in turn)))
+        seen = asyncio.run(self.run_turns(shop_tools, *([call] for call in turn)))
 
         refused, rex, missing = seen
         assert refused.texts == ["/petId: expected an integer, got 'three' (a string)."]
@@ -169,7 +169,7 @@ class CoordinatorConformance:
         assert [call.arguments["petId"] for call in shop_api.calls] == [3, 9]
 
     def test_calls_of_one_turn_run_side_by_side(self, shop_tools: Toolset) -> None:
-        """They wait for each other, and their answers keep their places."""
+        """They wait for each other, and their results keep their order."""
 
         async def run() -> list[Seen]:
             together = asyncio.Barrier(3)
@@ -182,7 +182,7 @@ class CoordinatorConformance:
             turn = [("get_pet", {"petId": number}) for number in range(3)]
             return await self.run_turns(shop_tools, turn)
 
-        assert [one.text for one in _run(run())] == ["0", "1", "2"]
+        assert [one.text for one in asyncio.run(run())] == ["0", "1", "2"]
 
     def test_errors_do_not_stop_the_loop(self, shop_tools: Toolset, shop_api: MockApi) -> None:
         """An agent goes on after wrong arguments, refusals in words of a guardrail, and errors."""
@@ -194,15 +194,11 @@ class CoordinatorConformance:
         shop_tools.add_input_guardrails([no_eight])
         turns = [[("get_pet", {"petId": number})] for number in ("?", 8, 9, 3)]
 
-        seen = _run(self.run_turns(shop_tools, *turns))
+        seen = asyncio.run(self.run_turns(shop_tools, *turns))
 
         assert seen[1].text == "pet 8 belongs to another shop."
         assert json.loads(seen[-1].text) == {"id": 3, "name": "Rex"}
         assert [call.arguments["petId"] for call in shop_api.calls] == [9, 3]
-
-
-def _run(coroutine: Any) -> Any:
-    return asyncio.run(coroutine)
 
 
 def _pet(call: RecordedCall) -> Any:

@@ -23,9 +23,8 @@ _ITEM = re.compile(r"(.+)/\{([^{}/]+)\}")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+")
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _VARIABLE = re.compile(r"\{([^{}]*)\}")
-_ObjectsById = dict[
-    str, dict[str, Any] | None
-]  # objects by the text of their id; None for deleted ones
+# Objects by their id as a string; None for deleted ones.
+_ObjectsById = dict[str, dict[str, Any] | None]
 
 
 class _MockedResource(NamedTuple):

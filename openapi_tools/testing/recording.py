@@ -90,7 +90,7 @@ class RecordedCall:
 
 
 def hide_body(content: bytes, headers: httpx.Headers, marked: MarkedValues | None) -> Any:
-    """Return a body as `body_of` does, without secrets."""
+    """Return a body as `read_body` does, without secrets."""
     if marked is None:
         return read_body(content, headers, redact_data)
     if content and marked.body is not None and marked.body.is_secret:

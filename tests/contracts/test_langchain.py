@@ -188,7 +188,7 @@ def test_recursion_is_cut_in_words():
 
     assert body["properties"]["parents"]["items"] == {
         "type": "object",
-        "description": "Takes the arguments of `body`.",
+        "description": "Takes the same values as `body`.",
     }
     assert body["properties"]["tag"] == {
         "type": "string",

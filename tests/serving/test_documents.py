@@ -206,4 +206,4 @@ async def test_a_fault_while_tools_are_offered_does_not_end_the_schedule(
 
     assert failed.is_set()
     assert names == ["list_pets", "list_cats", "list_orders"]
-    assert "clients could not be notified of changed tools" in caplog.text
+    assert "changed tools could not be offered" in caplog.text

@@ -184,6 +184,10 @@ async def test_modes_say_when_to_record(tmp_path):
     assert len(second.calls) == 1
 
 
+# A cassette of an older version.
+FORMER = '[{"request": {"method": "GET", "url": "/", "body": null}, "answer": {}}]'
+
+
 @pytest.mark.parametrize(
     ("content", "mode", "error", "words"),
     [
@@ -191,6 +195,7 @@ async def test_modes_say_when_to_record(tmp_path):
         ("{", "once", SourceError, "cannot be replayed"),
         ("[{}]", "once", SourceError, "cannot be replayed"),
         ("[1]", "once", SourceError, "cannot be replayed"),
+        (FORMER, "once", SourceError, "cannot be replayed.*'response'.*record it again"),
         (None, "some", SettingsError, "mode must be one of none, once, all, not 'some'"),
     ],
 )
