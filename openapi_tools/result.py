@@ -50,7 +50,6 @@ class ToolCall(BaseModel):
     name: str
     arguments: dict[str, Any] = Field(default_factory=dict)
     _changes: Changes | None = PrivateAttr(default=None)
-    _call: Any = PrivateAttr(default=None)
 
     @property
     def changes(self) -> Changes | None:
@@ -60,16 +59,6 @@ class ToolCall(BaseModel):
     def with_changes(self, changes: Changes | None) -> Self:
         """Note what the call changes, and return the call itself."""
         self._changes = changes
-        return self
-
-    @property
-    def call(self) -> Any:
-        """The state of the call, while the package makes it; None otherwise."""
-        return self._call
-
-    def with_call(self, call: Any) -> Self:
-        """Note the state of the call, and return the call itself."""
-        self._call = call
         return self
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -86,3 +87,8 @@ class Call:
     user_credentials: Credentials = field(init=False)
     credentials: CallCredentials = field(init=False)
     response: APIResponse = field(init=False)
+
+
+# The class of a user's tool may override `run`, and give `super().run` a tool call of its own: the
+# options of the call pass such code by.
+guarded_call: ContextVar[Call | None] = ContextVar("openapi_tools_guarded_call", default=None)

@@ -29,7 +29,7 @@ from openapi_tools.tools.argument_reader import (
     add_notes,
     find_operation,
 )
-from openapi_tools.tools.call import DEFAULT_OPTIONS, Call, CallOptions
+from openapi_tools.tools.call import DEFAULT_OPTIONS, Call, CallOptions, guarded_call
 from openapi_tools.tools.call_context import choose_response, find_keyed_write
 from openapi_tools.tools.call_credentials import apply_user_credentials, resolve_credentials
 from openapi_tools.tools.endpoint import Endpoint
@@ -139,10 +139,11 @@ class Caller:
             raise DeniedError(f"{tool.name} was refused: its on_invoke returned no ToolCall.")
         tool_call = tool_call if admitted is None else admitted
         call.changes = tool_call.changes
-        # The tool's class may override `run`, whose arguments have no place for options.
-        if call.options is not DEFAULT_OPTIONS or call.changes is not None:
-            tool_call = tool_call.model_copy().with_call(call)
-        result = add_notes(self._check_result(await tool.run(tool_call, call.context)), notes)
+        token = guarded_call.set(call)
+        try:
+            result = add_notes(self._check_result(await tool.run(tool_call, call.context)), notes)
+        finally:
+            guarded_call.reset(token)
         if result.is_error:
             raise call_failures.ResponseError(result)
         return result
@@ -151,7 +152,7 @@ class Caller:
         """Call the API without guardrails, as `OperationTool.run` does."""
         call = Call(self._tool, tool_call.arguments, context, id=tool_call.id)
         # A user's own `run` may call this one several times, at once even: each has its own state.
-        origin: Call | None = tool_call.call
+        origin = guarded_call.get()
         if origin is None or origin.tool is not self._tool:
             return await self.run(call)
         call.options, call.changes = origin.options, origin.changes

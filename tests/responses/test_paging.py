@@ -12,8 +12,10 @@ from servers.paged_server import ITEMS, create_app, serving
 from openapi_tools import (
     Context,
     DeniedError,
+    OperationTool,
     Settings,
     SettingsError,
+    ToolCall,
     ToolResult,
     generate_package,
     load_tools,
@@ -534,6 +536,23 @@ def test_wrong_pages_of_a_configuration_are_an_error_at_load(pages, said):
         load_tools(document, config=config)
 
     assert said in str(raised.value)
+
+
+async def test_all_pages_come_where_a_subclass_runs_a_tool_call_of_its_own(tools):
+    class Passing(OperationTool):
+        """A tool whose `run` makes a new tool call for the one below."""
+
+        name, description = "get_cursors", "Things."
+        input_schema, operation = tools["get_cursors"].input_schema, tools["get_cursors"].operation
+
+        async def run(self, call, context=None):
+            copy_of_call = ToolCall(id=call.id, name=call.name, arguments=call.arguments)
+            return await super().run(copy_of_call, context)
+
+    pages = tools.with_tools([Passing(tools.session)]).pages("get_cursors")
+
+    assert await read(pages) == ITEMS
+    assert (pages.reason, pages.pages) == ("complete", 3)
 
 
 async def test_a_generated_package_pages_as_the_loaded_tools(tmp_path, server):
