@@ -40,7 +40,9 @@ SLOW = (HealthCheck.data_too_large, HealthCheck.filter_too_much, HealthCheck.too
 REPEATABLE = settings(
     max_examples=20, deadline=None, database=None, derandomize=True, suppress_health_check=SLOW
 )
-CONTRADICTION = re.compile(r"enforced\.|are accepted\.|are read as|closed object|no value fits")
+CONTRADICTION = re.compile(
+    r"enforced\.|are accepted\.|are read as|closed object|no value can match"
+)
 OFTEN = settings(REPEATABLE, max_examples=200)
 
 

@@ -185,11 +185,18 @@ class Endpoint:
             is_work = _may_name_task(response)
         if is_work:
             return self.follow_ups.work_reader(call, may_be_state=may_be_state)
+        # The call keeps its reader: a reader that kept the call would be a cycle, and large
+        # responses would stay in memory until the next collection of all generations.
+        make_reader = partial(
+            self.follow_ups.page_reader,
+            call.arguments,
+            response.request.url,
+            call.credentials,
+            options,
+        )
         if is_page:
-            return self.follow_ups.page_reader(call)
-        if not self.is_read:
-            return None
-        return ListReader(call.arguments, lambda: self.follow_ups.page_reader(call))
+            return make_reader()
+        return ListReader(call.arguments, make_reader) if self.is_read else None
 
     async def preview_request(self, call: Call, *, for_person: bool = False) -> Preview:
         """Return the preview of a call; that of a large one is made in a thread."""

@@ -15,9 +15,12 @@ from openapi_tools.result import ToolResult
 from openapi_tools.transport.failures import retry_after
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Mapping
 
-    from openapi_tools.tools.call import Call
+    import httpx
+
+    from openapi_tools.auth import CallCredentials
+    from openapi_tools.tools.call import Call, CallOptions
     from openapi_tools.tools.session import Session
     from openapi_tools.tools.tool_protocol import Tool
 
@@ -37,18 +40,24 @@ class FollowUps:
         self._server = server
         self._operation = tool.operation
 
-    def page_reader(self, call: Call) -> PageReader:
-        """Return the reader that finds the next page in a response."""
-        hidden = [name for name, _ in call.credentials.auth.query]
+    def page_reader(
+        self,
+        arguments: Mapping[str, Any],
+        url: httpx.URL,
+        credentials: CallCredentials,
+        options: CallOptions,
+    ) -> PageReader:
+        """Return the reader that finds the next page in the response to a call's request."""
+        hidden = [name for name, _ in credentials.auth.query]
         return PageReader(
             self._operation,
             self._tool.input_schema,
-            arguments=call.arguments,
-            url=remove_pairs(call.response.request.url, hidden),
+            arguments=arguments,
+            url=remove_pairs(url, hidden),
             server=self._server,
             hidden=hidden,
-            linked=call.options.is_linked,
-            followed=bool(call.options.address),
+            linked=options.is_linked,
+            followed=bool(options.address),
         )
 
     def work_reader(self, call: Call, *, may_be_state: bool) -> LongRunningReader:

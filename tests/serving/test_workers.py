@@ -74,13 +74,13 @@ async def test_serving_is_said_when_a_worker_answers_and_not_before(environment,
             # The parent has read its configuration, and the workers cannot.
             config.write_text("[serve]\nprot = 1\n")
             source.release.set()
-            await server.line("ended with exit code 1; worker \\d+ replaces it", count=2)
+            await server.line("ended with exit code 1 and is replaced by worker \\d+", count=2)
             before = messages(server)
             config.write_text(right)
             await server.line("serving 2 tools of 1 API")
 
     assert not any("serving 2 tools" in message for message in before)
-    assert any(f"{config}: APIs are missing" in message for message in before)
+    assert any(f"{config}: no API is configured" in message for message in before)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ async def test_a_worker_that_dies_is_a_line_and_a_restart_in_the_metrics(
         async with httpx2.AsyncClient(timeout=60) as http:
             before = (await http.get(page)).text
             os.kill(first, signal.Signals[end])
-            line = await server.line(rf"worker (\d+) {reason}; worker (\d+) replaces it")
+            line = await server.line(rf"worker (\d+) {reason} and is replaced by worker (\d+)")
             await workers_of(tmp_path / "metrics", server, 3)
             after = (await http.get(page)).text
 

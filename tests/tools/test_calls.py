@@ -1,5 +1,6 @@
 """Tool calls as coordinators and providers have them, and the context of a call."""
 
+import gc
 from types import SimpleNamespace
 from typing import Any
 
@@ -8,6 +9,7 @@ from documents import document, operation
 from tools.answering import BASE, answering
 
 from openapi_tools import Context, ToolCall
+from openapi_tools.transport import APIResponse
 
 CALL = ToolCall(id="call_1", name="get_pet", arguments={"id": 3})
 JSON = '{"id": 3}'
@@ -230,3 +232,18 @@ async def test_wrong_credentials_of_the_context_are_an_error_result(credentials)
 
 def test_a_context_does_not_show_its_credentials():
     assert "hunter2" not in repr(Context(credentials={"key": "hunter2"}))
+
+
+async def test_a_response_is_freed_with_its_call_and_not_by_the_garbage_collector():
+    toolset, _, _ = pets()
+    await toolset["get_pet"].execute({"id": 3})
+    gc.collect()
+    gc.disable()
+    try:
+        result = await toolset["get_pet"].execute({"id": 3})
+        kept = [each for each in gc.get_objects() if isinstance(each, APIResponse)]
+    finally:
+        gc.enable()
+
+    assert result.success, result
+    assert kept == []
