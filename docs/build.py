@@ -24,7 +24,7 @@ LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s#]+)(#[^)\s]+)?\)")
 COORDINATORS = ("agent_framework", "amplifier", "langchain", "llama_index", "mcp", "pydantic_ai")
 OTHERS = {"README.md": "index.md", "specs/README.md": "specs.md"}
 """Pages that are not in this folder, and their names on the site."""
-COPIED = {".png", ".yml", ".json", ".toml", ".py"}
+COPIED = {".png", ".yml", ".json", ".toml", ".py", ".txt"}
 WIDTH = 80
 SHOWN = {"OAuth2": [], "FolderStore": ["put", "open"], "Select": [], "Settings": []}
 """Members for users, of classes with others that other modules of ours use."""

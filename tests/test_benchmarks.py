@@ -51,7 +51,7 @@ def test_a_row_says_whether_its_goals_are_met():
         ">= +0.90 x and <= +1.10 x: missed; cold"
     )
 
-    assert as_markdown(row) == f"| load | 20.0 ms |  | +0.10 x | {told} |"
+    assert as_markdown("cache", row) == f"| cache: load | 20.0 ms | +0.10 x | {told} |"
     assert as_line(row).split() == f"load 20.0 ms +0.10 x goal {told}".split()
     assert [BETWEEN.holds(value) for value in (0.8, 1.0, 1.2)] == [False, True, False]
 

@@ -81,13 +81,14 @@ def as_line(row):
     return f"  {name:<62} {took:<28} {ratio:<10} {last}".rstrip()
 
 
-MARKDOWN_HEAD = "| | median | lowest-highest | ratio | goal |\n|---|---|---|---|---|"
+MARKDOWN_HEAD = "| section: row | median (lowest-highest) | ratio | goal |\n|---|---|---|---|"
 
 
-def as_markdown(row):
-    *cells, goals = row.cells()
+def as_markdown(section, row):
+    name, median, spread, ratio, goals = row.cells()
+    took = f"{median} ({spread})" if spread else median
     last = "; ".join(filter(None, (goals, row.note)))
-    return "| " + " | ".join((*cells, last)) + " |"
+    return f"| {section}: {name} | {took} | {ratio} | {last} |"
 
 
 MARGIN = 1.5

@@ -2,7 +2,7 @@
 
     python tests/benchmarks/run.py [--quick] [--markdown] [--record | --guard] [section …]
 
-docs/benchmarks.md says what each row means.
+docs/benchmarks.md says what each row means; docs/benchmarks.txt is what one run printed.
 """
 
 import argparse
@@ -25,6 +25,8 @@ from published import CORPUS, environment
 from rows import MARKDOWN_HEAD, as_line, as_markdown
 
 RECORDED = Path(__file__).parent / "recorded.json"
+COMPARED = ("peers", "socket", "flight")
+"""Sections with other packages beside this one: the page has all their rows."""
 
 
 def sections(folder):
@@ -55,7 +57,7 @@ def asked_for():
     names = list(sections(peers.FOLDER))
     parser.add_argument("sections", nargs="*", metavar="section", help=", ".join(names))
     parser.add_argument("--quick", action="store_true", help="fewer runs, for a first look")
-    parser.add_argument("--markdown", action="store_true", help="print tables for the docs")
+    parser.add_argument("--markdown", action="store_true", help="print the table for the docs")
     parser.add_argument("--peers", type=Path, default=peers.FOLDER, help="where they are installed")
     either = parser.add_mutually_exclusive_group()
     either.add_argument("--record", action="store_true", help=f"write {RECORDED.name}")
@@ -69,18 +71,27 @@ def asked_for():
 
 def measured(asked):
     found = {}
+    if asked.markdown:
+        print(f"\n{MARKDOWN_HEAD}", flush=True)
     # What is not about the cache is about first loads.
     with environment(OPENAPI_TOOLS_CACHE="off"):
         for name in asked.sections:
             title, measure = sections(asked.peers.resolve())[name]
-            head = f"\n### {title}\n\n{MARKDOWN_HEAD}" if asked.markdown else f"\n{name}: {title}"
-            print(head, flush=True)
+            if not asked.markdown:
+                print(f"\n{name}: {title}", flush=True)
             found_rows = []
             for row in measure(3 if asked.quick else 9):
-                print(as_markdown(row) if asked.markdown else as_line(row), flush=True)
+                print_row(name, row, markdown=asked.markdown)
                 found_rows.append(row)
             found |= rows.ratios(name, found_rows)
     return found
+
+
+def print_row(section, row, *, markdown):
+    if not markdown:
+        print(as_line(row), flush=True)
+    elif row.goals or section in COMPARED:
+        print(as_markdown(section, row), flush=True)
 
 
 def main():

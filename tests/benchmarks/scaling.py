@@ -40,7 +40,7 @@ def scales(rounds):
         took = samples(runs) | samples([{}, grown], "MiB")
         for what in ("parse", "load", "load, names, descriptions", "memory"):
             power = exponent([(count, took[what, count].median) for count in files])
-            note = f"{min(files)} to {largest} operations; the time is the largest one's"
+            note = f"{min(files)} to {largest} operations"
             goals = () if what == "parse" else GOALS
             yield Row(f"{document.name}: {what}", took[what, largest], power, goals, POWER, note)
 
