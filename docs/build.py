@@ -26,6 +26,9 @@ OTHERS = {"README.md": "index.md", "specs/README.md": "specs.md"}
 """Pages that are not in this folder, and their names on the site."""
 COPIED = {".png", ".yml", ".json", ".toml", ".py", ".txt"}
 WIDTH = 80
+FIRST = "list"
+GROUP = re.compile(r"^(?:Server|Credentials|Reading|Settings).*:\n(?: .*\n)+", re.MULTILINE)
+"""A group of options that most commands share, in the help of the first one."""
 SHOWN = {"OAuth2": [], "FolderStore": ["put", "open"], "Select": [], "Settings": []}
 """Members for users, of classes with others that other modules of ours use."""
 
@@ -69,7 +72,7 @@ def write_reference(folder):
     for page, title, names in documented():
         parts = [f"# {title}\n", *map(_directive, names)]
         (folder / f"{page}.md").write_text("\n".join(parts), encoding="utf-8")
-    parts = ["# Help of the commands\n", *map(help_of, ["", *cli.commands.commands])]
+    parts = ["# Help of the commands\n", *map(help_section, ["", *cli.commands.commands])]
     (folder / "commands.md").write_text("\n".join(parts), encoding="utf-8")
 
 
@@ -80,12 +83,29 @@ def _directive(name):
     return f"::: {name}\n{options}"
 
 
+def help_section(name):
+    """Return the section with the help of a command.
+
+    Groups of options that are the same for most commands are written out for the first one only.
+    """
+    text = help_of(name)
+    if name and name != FIRST:
+        for group in GROUP.findall(help_of(FIRST)):
+            heading = group.partition("\n")[0]
+            text = text.replace(group, f"{heading}\n  as those of `{FIRST}`\n")
+    return f"## `{program_name(name)}`\n\n```text\n{text}\n```\n"
+
+
+def program_name(command):
+    """Return what is typed to run a command."""
+    return f"openapi-tools {command}".strip()
+
+
 def help_of(name):
-    """Return the section with the help of a command."""
+    """Return what `--help` of a command prints."""
     command = cli.create_command(name) if name else cli.commands
-    program = f"openapi-tools {name}".strip()
-    context = click.Context(command, info_name=program, terminal_width=WIDTH)
-    return f"## `{program}`\n\n```text\n{command.get_help(context).rstrip()}\n```\n"
+    context = click.Context(command, info_name=program_name(name), terminal_width=WIDTH)
+    return command.get_help(context).rstrip()
 
 
 def gather():
