@@ -24,7 +24,7 @@ LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s#]+)(#[^)\s]+)?\)")
 COORDINATORS = ("agent_framework", "amplifier", "langchain", "llama_index", "mcp", "pydantic_ai")
 OTHERS = {"README.md": "index.md", "specs/README.md": "specs.md"}
 """Pages that are not in this folder, and their names on the site."""
-COPIED = {".png", ".yml", ".json", ".toml", ".py", ".txt"}
+COPIED = {".png", ".svg", ".yml", ".json", ".toml", ".py", ".txt"}
 WIDTH = 80
 FIRST = "list"
 GROUP = re.compile(r"^(?:Server|Credentials|Reading|Settings).*:\n(?: .*\n)+", re.MULTILINE)
@@ -113,7 +113,7 @@ def gather():
     shutil.rmtree(PAGES, ignore_errors=True)
     PAGES.mkdir(parents=True)
     for path in sorted(DOCS.rglob("*")):
-        if path == Path(__file__).resolve():
+        if path.parent == DOCS and path.suffix == ".py":
             continue
         if path.suffix == ".md":
             _place(path, PAGES / path.relative_to(DOCS))

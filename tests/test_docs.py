@@ -4,6 +4,7 @@ import ast
 import json
 import os
 import re
+import runpy
 import subprocess
 import sys
 import tomllib
@@ -51,7 +52,9 @@ SHAPED = {
 
 
 def commands_in(text):
-    return [line for line in text.splitlines() if line.startswith(("python3 ", ".venv/"))]
+    """Return the commands of a script that use Python or its environment, also joined by `&&`."""
+    parts = [part.strip() for line in text.splitlines() for part in line.split("&&")]
+    return [part for part in parts if part.startswith(("python3 ", ".venv/"))]
 
 
 def examples(found):
@@ -137,43 +140,75 @@ def test_a_block_is_executed_or_read_or_says_why_it_is_not(page):
             assert kind in ("sh", "console", "python", "text", "jinja", "elixir"), kind
 
 
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_shell_block_of_the_readme_is_one_command(number):
+    block = blocks(README, "sh")[number]
+
+    assert block.count("\n") == 1
+    assert commands_in(block) == block.strip().split(" && ")
+
+
 def test_the_first_shell_block_calls_a_tool_offline(ran):
     first = commands_in(blocks(README, "sh")[0])
-    calls = [line.removeprefix(".venv/bin/") for line in first if "openapi-tools" in line]
 
-    done = ran("bash", "-euc", "\n".join(calls))
+    done = ran("bash", "-euc", first[-1].removeprefix(".venv/bin/"))
 
     assert first[0] == "python3 -m venv .venv"
-    assert "--mock" in calls[-1]
+    assert "--mock" in first[-1]
     assert (done.returncode, done.stderr) == (0, "")
     assert '"ticketType":"general","ticketDate":"2023-09-07"' in done.stdout
 
 
-def test_the_readme_prints_what_it_says_a_model_is_told(ran):
-    done = ran(sys.executable, "-c", blocks(README, "python")[0])
-
-    assert done.stdout.endswith(blocks(README, "text")[0])
-
-
 def test_the_comparison_says_what_its_program_finds(ran):
     done = ran(sys.executable, "docs/examples/compare.py", "openapi_tools")
-    right, name = re.search(r"(\d+) of \d+ requests are right", done.stdout), "openapi-tools"
+    verdicts = re.findall(r"^(right|WRONG) +(\w+)", done.stdout, re.MULTILINE)
+    page = DOCS / "comparison.md"
+    lines = rows_below(page, "## Are the requests right?")
+    rows = [line.strip("|").replace(" ", "").split("|") for line in lines]
 
     assert done.stderr == ""
-    assert f"| {name} {openapi_tools.__version__} | {right[1]} | |" in README.read_text()
+    assert f"| openapi-tools {openapi_tools.__version__} |" in page.read_text()
+    assert [(mine, name.strip("`")) for name, mine, *_ in rows[:-1]] == verdicts
+    assert rows[-1][1:] == [str(sum(r[column] == "right" for r in rows)) for column in (1, 2, 3)]
+    for package, right in zip(
+        ("openapi-tools", "FastMCP", "google-adk"), rows[-1][1:], strict=True
+    ):
+        assert re.search(rf"{package} (?:sends )?{right}\b", README.read_text())
 
 
-def test_ci_runs_what_the_readme_tells_contributors():
-    readme = commands_in(blocks(README, "sh")[1])
+def test_ci_runs_what_contributors_run():
+    setup = commands_in(blocks(README, "sh")[1])
+    table = "".join(rows_below(DOCS / "contributing.md", "## Checks"))
+    checks = re.findall(r"^\| `(\.venv/bin/[^`]+)` \|", table, re.MULTILINE)
     ci = commands_in((ROOT / ".ci" / "run").read_text())
 
-    assert ci == [*readme, ".venv/bin/pytest -m long --no-cov"]
-    assert readme[-1] == ".venv/bin/pytest"
+    assert setup[-1] == ".venv/bin/pytest"
+    assert [command for command in (*setup, *checks) if command not in ci] == []
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
     assert ".venv/" in (ROOT / ".gitignore").read_text().split()
 
 
-NAMED = re.compile(r"pip install [^`\n]*\bopenapi-tools\b(?! @)[^`\n]*")
+PICTURES = runpy.run_path(str(DOCS / "pictures.py"))
+
+
+@pytest.mark.parametrize("name", PICTURES["PICTURES"])
+def test_a_picture_is_what_its_script_draws(name):
+    """`python docs/pictures.py` draws them."""
+    picture = PICTURES["PICTURES"][name]().as_svg()
+
+    assert (DOCS / "images" / f"{name}.svg").read_text(encoding="utf-8") == picture
+    assert "//" not in picture.replace("http://www.w3.org/2000/svg", "")
+
+
+def test_the_picture_of_the_architecture_has_every_package():
+    drawn = [name for _, names in PICTURES["FLOORS"] for name in names]
+    package = ROOT / "openapi_tools"
+
+    assert {path.parent.name for path in package.glob("*/__init__.py")} <= set(drawn)
+    assert [name for name in drawn if not [*package.glob(f"{name}*")]] == []
+
+
+NAMED = re.compile(r"pip install [^`\n&]*\bopenapi-tools\b(?! @)[^`\n]*")
 """An install from an index, where this package is not."""
 
 
@@ -256,7 +291,7 @@ LONGEST_PARAGRAPH = 80
 UNFINISHED = {
     *("auth", "benchmarks", "cache", "changelog", "contracts", "large-apis", "limits"),
     *("observability", "operations", "security", "serve", "shaping", "shared-state", "users"),
-    *("python", "contributing", "codegen", "lock", "testing", "checking", "browse", "workflows"),
+    *("python", "codegen", "lock", "testing", "checking", "browse", "workflows"),
 }
 """Pages that still have longer paragraphs."""
 
