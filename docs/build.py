@@ -16,6 +16,7 @@ import click
 
 import openapi_tools
 from openapi_tools import cli, testing
+from openapi_tools.common.setting_fields import DEFAULT_SETTINGS, SettingFields, setting
 
 DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
@@ -26,6 +27,7 @@ OTHERS = {"README.md": "index.md", "specs/README.md": "specs.md"}
 """Pages that are not in this folder, and their names on the site."""
 COPIED = {".png", ".svg", ".yml", ".json", ".toml", ".py", ".txt"}
 WIDTH = 80
+LONG_NUMBER = 10_000
 FIRST = "list"
 GROUP = re.compile(r"^(?:Server|Credentials|Reading|Settings).*:\n(?: .*\n)+", re.MULTILINE)
 """A group of options that most commands share, in the help of the first one."""
@@ -72,8 +74,24 @@ def write_reference(folder):
     for page, title, names in documented():
         parts = [f"# {title}\n", *map(_directive, names)]
         (folder / f"{page}.md").write_text("\n".join(parts), encoding="utf-8")
+    (folder / "settings.md").write_text(settings_page(), encoding="utf-8")
     parts = ["# Help of the commands\n", *map(help_section, ["", *cli.commands.commands])]
     (folder / "commands.md").write_text("\n".join(parts), encoding="utf-8")
+
+
+def settings_page():
+    """Return the page of all settings, from their fields."""
+    rows = "".join(map(_setting_row, SettingFields.__annotations__))
+    return f"# Settings\n\n| setting | default | meaning |\n|---|---|---|\n{rows}"
+
+
+def _setting_row(name):
+    value, field = getattr(DEFAULT_SETTINGS, name), setting(name)
+    default = repr(value).replace("'", '"')
+    if type(value) is int and value >= LONG_NUMBER:
+        default = f"{value:_}"
+    link = f" [More](../{field.page})." if field.page else ""
+    return f"| `{name}` | `{default}` | {field.text}{link} |\n"
 
 
 def _directive(name):

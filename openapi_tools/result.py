@@ -163,7 +163,8 @@ class ToolResult(BaseModel):
         success: The API did what was asked.
         output: The response as JSON-native data; for an error, its message.
         error: None, or `message` and `type` (one of `errors.ERROR_TYPES`) and, where known,
-            `status`, `retryable`, `retry_after` (seconds) and `body` (the API's own words).
+            `status`, `retryable`, `retry_after` (seconds), `body` (the API's own words) and
+            `fields` (JSON Pointers of the arguments that the API names as wrong).
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -235,7 +236,7 @@ class ToolResult(BaseModel):
     def metadata(self) -> dict[str, Any]:
         """Facts about the response: `status`, `media_type`, `headers`, `elapsed` (s) and more.
 
-        docs/python.md lists the keys. It is empty when there was no response.
+        It is empty when there was no response.
         """
         return self._metadata
 
@@ -253,7 +254,11 @@ class ToolResult(BaseModel):
         return self
 
     def as_content(self) -> list[TextContent | ImageContent]:
-        """Return the result as contents for a model: texts, and images as images."""
+        """Return the result as contents for a model: texts, and images as images.
+
+        PNG, JPEG, GIF and WebP are images; `str(result)` describes those of more than 8 kB. The
+        `header_note` is the last content.
+        """
         return contents_of(self.output, self._text(), self.header_note)
 
     def get_serialized_output(self) -> str:

@@ -100,7 +100,9 @@ class SettingsMembers(TypedDict, total=False):
 
 
 class Settings(SettingFields, BaseModel):
-    """How a document is read and how its tools call the API; docs/python.md has the table.
+    """How a document is read and how its tools call the API.
+
+    `openapi-tools init --schema` prints each setting with its meaning.
 
     Raises:
         SettingsError: An unknown name or a wrong value; one line for each.

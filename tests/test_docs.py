@@ -1,6 +1,7 @@
 """README and docs: their examples run, and everything public is in them."""
 
 import ast
+import inspect
 import json
 import os
 import re
@@ -11,7 +12,6 @@ import tomllib
 
 import click
 import pytest
-import settings_page
 import yaml
 from doc_pages import (
     DOCS,
@@ -291,7 +291,7 @@ LONGEST_PARAGRAPH = 80
 UNFINISHED = {
     *("auth", "benchmarks", "cache", "changelog", "contracts", "large-apis", "limits"),
     *("observability", "operations", "security", "serve", "shaping", "shared-state", "users"),
-    *("python", "codegen", "lock", "testing", "checking", "browse", "workflows"),
+    *("codegen", "lock", "testing", "checking", "browse", "workflows"),
 }
 """Pages that still have longer paragraphs."""
 
@@ -352,13 +352,6 @@ def rows_below(page, heading):
     return re.search(r"(?:^\|.*\n)+", below, re.MULTILINE)[0].splitlines()[2:]
 
 
-def test_the_table_of_settings_is_that_of_the_fields():
-    """`python tests/settings_page.py` writes it."""
-    (table,) = settings_page.TABLE.findall(REFERENCE.read_text())
-
-    assert table == settings_page.table_of_settings()
-
-
 def keys_of(table):
     """Yield the keys of a tool's table as the page writes them."""
     for name in table.model_fields:
@@ -400,17 +393,35 @@ def test_every_key_of_a_server_has_a_row(table):
 
 
 def members():
-    """Yield the public members of what a user holds in the hand."""
+    """Yield the public members of what a user holds in the hand, with their classes."""
     for cls in (Toolset, OperationTool, ToolResult):
-        names = {*vars(cls), *getattr(cls, "model_fields", ())} - {"for_call"}
-        yield from (name for name in names if not name.startswith(("_", "model_")))
+        names = {*vars(cls), *getattr(cls, "model_fields", ())}
+        yield from ((cls, name) for name in names if not name.startswith(("_", "model_")))
 
 
-def test_every_public_member_and_type_of_error_is_explained():
+def test_the_reference_explains_every_public_member():
+    """docs/build.py makes it of docstrings."""
+    without = [
+        f"{cls.__name__}.{name}"
+        for cls, name in members()
+        if not getattr(vars(cls).get(name), "__doc__", None)
+        and f"\n    {name}: " not in inspect.getdoc(cls)
+    ]
+
+    assert without == []
+
+
+def test_every_type_of_error_and_exception_has_a_row():
     text = REFERENCE.read_text()
+    exceptions = [name for name in openapi_tools.__all__ if _is_exception(name)]
 
-    assert [name for name in members() if not as_code(name).search(text)] == []
     assert [kind for kind in ERROR_TYPES if f"\n| `{kind}` | " not in text] == []
+    assert [name for name in exceptions if f"`{name}`" not in text] == []
+
+
+def _is_exception(name):
+    value = getattr(openapi_tools, name)
+    return isinstance(value, type) and issubclass(value, Exception)
 
 
 def test_the_architecture_names_every_package_and_nothing_that_is_not_there():

@@ -1,6 +1,6 @@
 """The list of settings: the type, the default, the bounds and the meaning of each.
 
-`Settings` validates them. The table in docs/python.md, the JSON Schema of configuration files, the
+`Settings` validates them. Their page of the docs, the JSON Schema of configuration files, the
 options of the command line and the relative paths of a configuration are derived from them. To add
 a setting, add a field here and its type to `SettingsMembers`, which type checkers read and a test
 compares with this list.
@@ -244,7 +244,7 @@ class SettingFields:
         int,
         Setting(
             "How often a call that is safe to repeat is tried again, at most 10 times.",
-            page="#trying-again",
+            page="python.md#trying-again",
             ge=0,
             le=10,
         ),
@@ -261,7 +261,7 @@ class SettingFields:
         Setting(
             "A function that is asked, with a `Preview`, before the calls that `approve_for` "
             "selects; it may be async.",
-            page="#looking-before-sending",
+            page="python.md#looking-before-sending",
             python_only=True,
         ),
     ] = None
@@ -276,7 +276,8 @@ class SettingFields:
     show_changes: Annotated[
         bool,
         Setting(
-            "Read the current state before a person approves a write.", page="#what-a-write-changes"
+            "Read the current state before a person approves a write.",
+            page="python.md#what-a-write-changes",
         ),
     ] = True
     dry_run: Annotated[bool, Setting("Send nothing; the output is the request.")] = False

@@ -35,6 +35,9 @@ class OperationTool:
     Subclasses provide the first four attributes: generated ones as plain values, loaded ones at the
     first access. A tool without a session calls the document's server with the default settings and
     no credentials.
+
+    Attributes:
+        guards: The guardrails of the tool; None without any.
     """
 
     __slots__ = ("_caller", "_marked", "_session", "guards")
@@ -99,7 +102,11 @@ class OperationTool:
 
     @property
     def read_only(self) -> bool:
-        """Whether a call changes nothing (RFC 9110, section 9.2.1)."""
+        """Whether a call changes nothing (RFC 9110, section 9.2.1).
+
+        That is not so where an argument can ask for another method: `_method` in a query or form,
+        `X-HTTP-Method-Override` and its like.
+        """
         return self.operation.hints.get("read_only", is_read(self.operation))
 
     @property
