@@ -85,12 +85,17 @@ class CommandGroup(click.Group):
 
 def create_command(name: str) -> click.Command:
     """Return a command by name; the group has only its line of the help."""
+    suggest = _import_later("argument_hints.suggest_argument") if name == "call" else None
+    return command_of(name, _import_later(_COMMANDS[name][1]), suggest)
 
-    def run(**values: Any) -> Any:
-        module, _, function = _COMMANDS[name][1].partition(".")
-        return getattr(import_module(f"openapi_tools.cli.{module}"), function)(**values)
 
-    return command_of(name, run)
+def _import_later(path: str) -> Callable[..., Any]:
+    def run(*arguments: Any, **values: Any) -> Any:
+        module, _, function = path.partition(".")
+        imported = import_module(f"openapi_tools.cli.{module}")
+        return getattr(imported, function)(*arguments, **values)
+
+    return run
 
 
 def _run_group(group: click.Group, args: list[str]) -> int:

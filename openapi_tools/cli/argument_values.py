@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import base64
 import json
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from openapi_tools.cli.nested_names import (
+    APPEND,
+    Key,
+    find_location,
+    format_keys,
+    split_colon,
+    split_pair,
+)
 from openapi_tools.cli.tool_loading import read_stdin
 from openapi_tools.common.json_values import follow_references
-from openapi_tools.common.options import close_names
-from openapi_tools.errors import list_names
 from openapi_tools.validation.checker import Checker
 
 if TYPE_CHECKING:
@@ -30,50 +37,109 @@ class _File(NamedTuple):
     name: str
 
 
+@dataclass(slots=True)
+class _TypedValue:
+    """What is typed for one value: texts, or its parts by name or index.
+
+    Attributes:
+        schema: Of the value.
+        typed: The first name that was typed for it or for a part, as `tags[]=`.
+        texts: The values that were typed; several for an array.
+        is_json: Whether they were typed with `:=`.
+        parts: The values inside it.
+    """
+
+    schema: Any
+    typed: str = ""
+    texts: list[str | _File] = field(default_factory=list)
+    is_json: bool = False
+    parts: dict[Key, _TypedValue] = field(default_factory=dict)
+
+
 def read_arguments(
-    pairs: tuple[str, ...], schema: dict[str, Any], names: Mapping[str, str]
+    pairs: tuple[str, ...],
+    schema: dict[str, Any],
+    names: Mapping[str, str],
+    base: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the arguments in `name=value` pairs, read according to the input schema.
 
     A value is a string if the schema expects one, otherwise JSON; an array may also be several
     pairs with one name. If the schema allows several types, it is JSON unless only the string is
-    valid.
+    valid. A name may be that of a value inside an argument, as `items[0].name`.
 
     Args:
         pairs: The pairs.
         schema: The input schema of the tool.
         names: The arguments by the API's own names, from `find_api_names`.
+        base: Other arguments, which those in pairs override, property by property.
 
     Raises:
         click.UsageError: A pair is malformed, or its name is unknown.
     """
-    properties = schema.get("properties", {})
-    values: dict[str, list[str | _File]] = {}
-    arguments: dict[str, Any] = {}
+    arguments = _TypedValue(schema)
     for pair in pairs:
-        name, equals, text = pair.partition("=")
-        if not equals:
-            raise click.UsageError(f"{pair!r:.100} is not of the form name=value.")
-        name = names.get(name, name)
-        # httpie's `name:=value`; an argument whose own name ends in a colon comes first.
-        is_json = name not in properties and name.endswith(":")
-        name = name.removesuffix(":") if is_json else name
-        name = names.get(name, name)
-        if name not in properties:
-            close = close_names(name, properties)
-            hint = f"; {list_names(properties)}." if close == "." else close
-            raise click.UsageError(f"unknown argument {name!r:.100}{hint}")
-        value = _read_value(name, text)
-        if name in arguments or (is_json and name in values):
-            raise click.UsageError(f"{name} is passed twice.")
-        if is_json:
-            arguments[name] = _parse_json(name, _decode_value(name, value, {}), "JSON")
-        else:
-            values.setdefault(name, []).append(value)
-    return arguments | {
-        name: _convert_values(name, texts, properties[name], schema)
-        for name, texts in values.items()
-    }
+        _add_pair(arguments, pair, schema, names)
+    values: dict[str, Any] = _merge_parts(dict(base or {}), arguments, (), schema)
+    return values
+
+
+def _add_pair(
+    arguments: _TypedValue, pair: str, schema: dict[str, Any], names: Mapping[str, str]
+) -> None:
+    parts = split_pair(pair)
+    if parts is None:
+        raise click.UsageError(f"{pair!r:.100} is not of the form name=value.")
+    typed, text = f"{parts[0]}=", parts[1]
+    name, is_json = split_colon(parts[0], schema, names)
+    location, value = find_location(name, schema, names), arguments
+    for position, key in enumerate(location.keys):
+        is_mixed = any(isinstance(each, int) != isinstance(key, int) for each in value.parts)
+        if value.texts or is_mixed:
+            raise _make_conflict(value.typed, typed, location.keys[:position])
+        index = key if key != APPEND else 1 + max(map(int, value.parts), default=-1)
+        value = value.parts.setdefault(index, _TypedValue(location.schema, typed))
+    if value.parts or (value.texts and (is_json or value.typed != typed)):
+        raise _make_conflict(value.typed, typed, location.keys)
+    value.texts.append(_read_value(location.name, text))
+    value.is_json = is_json
+
+
+def _make_conflict(first: str, second: str, keys: tuple[Key, ...]) -> click.UsageError:
+    name = format_keys(keys)
+    if first == second:
+        return click.UsageError(f"{name} is passed twice.")
+    return click.UsageError(f"{first} and {second} both set {name}; use one of them.")
+
+
+def _merge_parts(
+    base: Any, value: _TypedValue, keys: tuple[Key, ...], root: dict[str, Any]
+) -> dict[str, Any]:
+    merged = dict(base) if isinstance(base, dict) else {}
+    for key, part in value.parts.items():
+        merged[str(key)] = _convert_part(part, merged.get(str(key)), (*keys, key), root)
+    return merged
+
+
+def _convert_part(
+    value: _TypedValue, base: Any, keys: tuple[Key, ...], root: dict[str, Any]
+) -> Any:
+    name = format_keys(keys)
+    if value.is_json:
+        return _parse_json(name, _decode_value(name, value.texts[0], {}), "JSON")
+    if value.texts:
+        return _convert_values(name, value.texts, value.schema, root)
+    if not any(isinstance(key, int) for key in value.parts):
+        return _merge_parts(base, value, keys, root)
+    # An array of pairs replaces that of --json, whose items have no names to go by.
+    missing = next((i for i in range(len(value.parts)) if i not in value.parts), None)
+    if missing is not None:
+        reason = f"{name}[{missing}] is missing; number the items from 0, or write {name}[]=VALUE"
+        raise click.UsageError(f"{reason}.")
+    return [
+        _convert_part(value.parts[index], None, (*keys, index), root)
+        for index in range(len(value.parts))
+    ]
 
 
 def _read_value(name: str, text: str) -> str | _File:

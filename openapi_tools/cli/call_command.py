@@ -70,7 +70,7 @@ def call_tool(
         values = read_json_option(json_input) if json_input is not None else {}
         schema = target.input_schema
         names = find_api_names(target.operation, schema["properties"])
-        values |= read_arguments(arguments, schema, names)
+        values = read_arguments(arguments, schema, names, values)
         if options["dry_run"]:
             return asyncio.run(_preview_call(toolset, target, values))
         return asyncio.run(_execute_call(toolset, target, values, problems, options))

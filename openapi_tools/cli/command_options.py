@@ -45,6 +45,19 @@ class HeadedOption(click.Option):
 
 
 class _Command(click.Command):
+    suggest_argument: Callable[[click.NoSuchOption, click.Context, list[str]], object] | None = None
+    """Raises a better error where an unknown option was meant as an argument of a tool."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the command line."""
+        words = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if self.suggest_argument is not None:
+                self.suggest_argument(error, ctx, words)
+            raise
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options by heading, the command's own first."""
         groups: dict[str, list[tuple[str, str]]] = {HeadedOption.heading: []}
@@ -62,17 +75,29 @@ class _Command(click.Command):
         write_epilog(self.name, formatter)
 
 
-def command_of(name: str, callback: Callable[..., Any]) -> click.Command:
-    """Return a command of commands.toml that calls a function with its parameters."""
+def command_of(
+    name: str,
+    callback: Callable[..., Any],
+    suggest_argument: Callable[..., object] | None = None,
+) -> click.Command:
+    """Return a command of commands.toml that calls a function with its parameters.
+
+    Args:
+        name: Of the command.
+        callback: The function.
+        suggest_argument: Gets an unknown option; None if the command takes no arguments of tools.
+    """
     entry = _read_commands()["commands"][name]
     own_names = {_name_of(part) for part in entry["parameters"] if isinstance(part, dict)}
-    return _Command(
+    command = _Command(
         name,
         callback=callback,
         help=entry["help"].strip(),
         params=list(_create_parameters(entry["parameters"], own_names)),
         context_settings=entry.get("context_settings"),
     )
+    command.suggest_argument = suggest_argument
+    return command
 
 
 def _name_of(entry: dict[str, Any]) -> str:
