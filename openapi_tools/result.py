@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("openapi_tools")
 
 _ID_BITS = 256
+RESULT = "result"  # the key of an output that is no object, where an object is needed
 
 
 class Changes(NamedTuple):
@@ -253,6 +254,35 @@ class ToolResult(BaseModel):
         private["_tool_call_id"] = tool_call_id
         return self
 
+    def as_object(self) -> dict[str, Any]:
+        """Return the result as an object, for clients that read structured results.
+
+        It is the output if that is an object; another output is under the key `result`, with images
+        in words, and beside it the `header_note` under `note`. An error is under `error`.
+        """
+        if self.error is not None:
+            return {"error": self.error}
+        words = _images_in_words(self.output, least=0)
+        if isinstance(self.output, dict) and not words:
+            return self.output
+        note = {"note": self.header_note} if self.header_note else {}
+        return {RESULT: words or self.output, **note}
+
+    def for_responses(self, call_id: str = "", *, structured: bool = False) -> dict[str, Any]:
+        """Return the result as a `function_call_output` item of OpenAI's Responses API.
+
+        Args:
+            call_id: Of the model's call; by default `tool_call_id`.
+            structured: Make the output JSON by the `output_schema` of the tool's definition, as
+                `as_object` does, in place of texts and images.
+        """
+        output: Any = dump_json(self.as_object()) if structured else str(self)
+        parts = [] if structured else self.as_content()
+        if any(isinstance(part, ImageContent) for part in parts):
+            output = [_responses_part(part) for part in parts]
+        call_id = call_id or self.tool_call_id
+        return {"type": "function_call_output", "call_id": call_id, "output": output}
+
     def as_content(self) -> list[TextContent | ImageContent]:
         """Return the result as contents for a model: texts, and images as images.
 
@@ -308,11 +338,16 @@ def contents_of(output: Any, text: str, note: str = "") -> list[TextContent | Im
     return [*(image or TextContent(text=_text(part)) for image, part in pairs), *last]
 
 
-def _images_in_words(output: Any) -> str:
+def _images_in_words(output: Any, least: int = SettingFields.max_base64_bytes) -> str:
     contents = contents_of(output, "")
     sizes = [_bytes_in(part.data) for part in contents if isinstance(part, ImageContent)]
-    is_large = max(sizes, default=0) > SettingFields.max_base64_bytes
-    return "\n".join(map(str, contents)) if is_large else ""
+    return "\n".join(map(str, contents)) if max(sizes, default=0) > least else ""
+
+
+def _responses_part(part: TextContent | ImageContent) -> dict[str, Any]:
+    if isinstance(part, TextContent):
+        return {"type": "input_text", "text": part.text}
+    return {"type": "input_image", "image_url": f"data:{part.media_type};base64,{part.data}"}
 
 
 def _image_in(part: Any) -> ImageContent | None:

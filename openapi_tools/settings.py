@@ -73,6 +73,7 @@ class SettingsMembers(TypedDict, total=False):
     describe: Sequence[Literal["returns", "errors"]]
     definitions: Literal["full", "short", "tight"]
     definition_bytes: int
+    response_schemas: bool
     max_document_bytes: int
     ref_root: _Path | None
     ref_urls: Sequence[str]

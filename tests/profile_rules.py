@@ -31,18 +31,17 @@ TYPES = {"string", "number", "integer", "boolean", "object", "array", "null"}
 
 def schema_of(profile, value):
     """Return the schema inside a definition."""
-    if profile.startswith("openai"):
-        return value["function"]["parameters"]
     names = {"anthropic": "input_schema", "gemini": "parameters_json_schema", "mcp": "inputSchema"}
-    return value[names[profile]]
+    return value.get("function", value)[names.get(profile, "parameters")]
 
 
 def faults(profile, value):
     """Return which rules a definition breaks."""
-    named = value["function"] if profile.startswith("openai") else value
+    named, schema = value.get("function", value), schema_of(profile, value)
+    if profile == "openai_responses":
+        profile = "openai_strict"
     if named.get("strict") is False:
         profile = "openai"
-    schema = schema_of(profile, value)
     found = [] if NAME.fullmatch(named["name"]) else [f"name {named['name']!r}"]
     if not named["description"]:
         found.append("no description")

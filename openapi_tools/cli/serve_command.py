@@ -18,6 +18,8 @@ from openapi_tools.errors import missing_extra_error
 from openapi_tools.tools.guardrails import require_approval
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from openapi_tools.toolsets.toolset import Toolset
 
 # The options that set keys of `[serve]`.
@@ -48,14 +50,15 @@ def serve_tools(spec: str | None, *, transport: str | None, **options: Any) -> N
     if has_config:
         started = start_apis(config, keys)
     else:
-        started = start_toolset(_load_toolset(spec, ask=options["ask"]), keys)
+        settings = {"response_schemas": options["response_schemas"] or None}
+        started = start_toolset(_load_toolset(spec, settings, ask=options["ask"]), keys)
     transport = transport or ("http" if started.over_http else "stdio")
     _check_transport(transport, spec)
     run_server(started, transport)
 
 
-def _load_toolset(spec: str | None, *, ask: bool) -> Toolset:
-    toolset = load_spec(spec).select(build_selection(*selection_options()))
+def _load_toolset(spec: str | None, settings: Mapping[str, Any], *, ask: bool) -> Toolset:
+    toolset = load_spec(spec, settings).select(build_selection(*selection_options()))
     if not len(toolset):
         raise click.UsageError("there are no tools to serve; `openapi-tools list` shows them.")
     for warning in toolset.warnings:

@@ -191,6 +191,14 @@ class SettingFields:
             f"{LEAST_BUDGET:,}."
         ),
     ] = 16_384
+    response_schemas: Annotated[
+        bool,
+        Setting(
+            "Declare the schemas of responses to models and clients that read them: MCP, OpenAI's "
+            "Responses API, Gemini and Pydantic-AI.",
+            page="contracts.md#response-schemas",
+        ),
+    ] = False
     max_document_bytes: Annotated[
         int, Setting("A larger document is refused (64 MiB).", acts_on="document", ge=1)
     ] = 64 * _MEBIBYTE

@@ -183,7 +183,7 @@ class ToolsServer(Server[Any]):
             if await wait_for_login(result, request, channel, context_value(context, "logged_in")):
                 result = await _run_with_progress(request.session, tool(call, context))
             links = self._files.make_links(request, result) if self._files.settings else []
-            return channel.input_required(result) or make_call_result(result, links)
+            return channel.input_required(result) or make_call_result(result, links, tool)
 
     async def _context_of(
         self,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools.common.visible_text import strip_hidden
 from openapi_tools.errors import require_extra
 from openapi_tools.providers.definitions import write_brief_definition
+from openapi_tools.providers.response_schemas import declares_response, write_response_schema
 from openapi_tools.toolsets.adapters import make_blocks
 
 if TYPE_CHECKING:
@@ -49,11 +50,16 @@ def describe_tool(tool: OperationTool) -> dict[str, Any]:
     title = definition["description"].partition("\n")[0].strip().removesuffix(".")
     if len(title) <= _LONGEST_TITLE:
         definition["title"] = title
+    if declares_response(tool):
+        schema = write_response_schema(tool, tool.settings)
+        definition["outputSchema"] = _make_sendable(schema)
     return definition
 
 
-def make_call_result(result: ToolResult, links: list[dict[str, Any]]) -> types.CallToolResult:
-    """Return a result as the protocol's `CallToolResult`."""
+def make_call_result(
+    result: ToolResult, links: list[dict[str, Any]], tool: OperationTool | None = None
+) -> types.CallToolResult:
+    """Return a result as the protocol's `CallToolResult`, for a tool as `describe_tool` does it."""
     contents: list[dict[str, Any]] = make_blocks(
         result,
         lambda text: {"type": "text", "text": replace_surrogates(text)},
@@ -64,6 +70,8 @@ def make_call_result(result: ToolResult, links: list[dict[str, Any]]) -> types.C
     # Versions before 2026-07-28 allow only an object here; an image would be sent twice.
     if result.success and isinstance(result.output, dict) and not has_images:
         answer["structuredContent"] = result.output
+    elif result.success and tool is not None and declares_response(tool):
+        answer["structuredContent"] = result.as_object()  # the protocol asks for one
     if job := result.metadata.get("job"):
         answer["_meta"] = {JOB: job}
     return types.CallToolResult.model_validate(answer)

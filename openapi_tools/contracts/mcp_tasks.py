@@ -206,7 +206,7 @@ class _TaskHandlers:
             return replace(task, message=_describe_progress(result))
         if (result.error or {}).get("retryable"):
             return replace(task, message=replace_surrogates(str(result))[:500])
-        call_result = make_call_result(result, []).model_dump(
+        call_result = make_call_result(result, [], tool).model_dump(
             mode="json", by_alias=True, exclude_none=True
         )
         return replace(

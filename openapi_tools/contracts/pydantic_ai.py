@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from openapi_tools.common.options import Select, context_value
 from openapi_tools.errors import InputError, OpenAPIToolsError, require_extra
 from openapi_tools.providers.definitions import write_brief_definition
+from openapi_tools.providers.response_schemas import declares_response, write_response_schema
 from openapi_tools.result import context_for
 from openapi_tools.tools.guardrails import asks_about, rule_of, with_approval
 from openapi_tools.tools.tool_call_reader import read_call
@@ -92,6 +93,9 @@ def _make_tool(
     )
     converted.requires_approval = is_asked
     converted.metadata = {"annotations": tool.annotations}
+    if declares_response(tool):
+        schema = write_response_schema(tool, tool.settings)
+        converted.function_schema.return_schema = schema
     converted.function_schema.validator = cast("SchemaValidator", _ArgumentsReader(tool.name))
     return converted
 
@@ -142,6 +146,9 @@ async def _run_call(
     result = await tool.execute(call, context=context)
     if result.is_error:
         raise ToolFailed(str(result))
+    if declares_response(called):
+        note = result.header_note or None
+        return ToolReturn(result.as_object(), content=note, metadata=result.metadata)
     return ToolReturn(_make_content(result), metadata=result.metadata)
 
 

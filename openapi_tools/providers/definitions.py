@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -56,6 +56,7 @@ class DescribedTool(Protocol):
 _SCHEMA_KEYS = {
     "openai": "parameters",
     "openai_strict": "parameters",
+    "openai_responses": "parameters",
     "anthropic": "input_schema",
     "gemini": "parameters_json_schema",
     "mcp": "inputSchema",
@@ -145,6 +146,9 @@ def define_tool(
     cannot say what it takes, OpenAI gets `strict` false, Gemini words. Else CannotExpress.
     """
     check_profile(profile)
+    if profile == "openai_responses":
+        definition = define_tool(tool, "openai_strict", memory, loosely=loosely, limits=limits)
+        return replace(definition, value=flatten_function(definition.value))
     if not _NAME.fullmatch(tool.name):
         raise CannotExpress(f"providers do not accept the name {tool.name!r:.100}")
     if profile not in (*_PLAIN, "anthropic"):
@@ -162,6 +166,11 @@ def define_tool(
         kind = type(error).__name__
         raise CannotExpress(f"its input schema is malformed or too deep ({kind})") from None
     return ProviderDefinition(_definition_value(tool, profile, shaped), notes, schema, profile)
+
+
+def flatten_function(definition: Schema) -> Schema:
+    """Return a definition of OpenAI's Chat Completions in the form of its Responses API."""
+    return {"type": "function", **definition["function"]}
 
 
 def limits_of(tool: object) -> DefinitionLimits:

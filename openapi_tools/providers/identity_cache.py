@@ -51,6 +51,10 @@ class SchemaSizes:
         """Return the bytes of a definition as JSON."""
         return self._definitions.find(node, _measure)[0]
 
+    def references(self, node: Any) -> list[str]:
+        """Return the names of the definitions that a definition refers to."""
+        return self._definitions.find(node, _measure)[1]
+
     def count_references(self, schema: Schema) -> Counter[str]:
         """Return how often a schema refers to each definition, by its name."""
         definitions = schema.get("$defs", {})

@@ -5,18 +5,23 @@ Writing those of a large document takes most of a second, reading them some hund
 
 from __future__ import annotations
 
-import re
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from pydantic_core import from_json, to_json
 
-from openapi_tools.common.visible_text import plain_text, truncate_text
 from openapi_tools.errors import SettingsError
-from openapi_tools.providers.definitions import check_profile, define_tool, limits_of
+from openapi_tools.providers.definitions import (
+    check_profile,
+    define_tool,
+    flatten_function,
+    limits_of,
+)
 from openapi_tools.providers.forms import CannotExpress
 from openapi_tools.providers.memory import Memory
+from openapi_tools.providers.namespaces import make_namespaces
+from openapi_tools.providers.response_schemas import declares_response, write_response_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -25,15 +30,18 @@ if TYPE_CHECKING:
 
     Schema = dict[str, Any]
 
-MOST_TOOLS: dict[str, int] = {"openai": 128, "openai_strict": 128, "gemini": 512}
+MOST_TOOLS: dict[str, int] = {
+    "openai": 128,
+    "openai_strict": 128,
+    "openai_responses": 128,
+    "gemini": 512,
+}
 """How many tools a provider takes in one request."""
 
 MIN_SECONDS = 0.1  # of CPU; what takes less is not worth a file
 MAX_BYTES = 16 * 1024 * 1024  # of a file; larger definitions are longer than a model can read
 
-_LONGEST = 64  # characters of a namespace's name
-_LONGEST_DESCRIPTION = 300  # and of its description
-_OTHER = re.compile(r"[^a-zA-Z0-9]+")
+_RESPONSE_KEYS = {"openai_responses": "output_schema", "gemini": "response_json_schema"}
 _ANTHROPIC = {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"}
 
 
@@ -69,11 +77,19 @@ class _Record(NamedTuple):
 
 
 class ToolsetDefinitions:
-    """The definitions of a toolset's tools for one profile."""
+    """The definitions of a toolset's tools for one profile.
 
-    def __init__(self, profile: str, files: DefinitionsFolder | None = None) -> None:
+    `programmatic`: OpenAI's programs may call the tools, too, and read schemas of their responses.
+    """
+
+    def __init__(
+        self, profile: str, files: DefinitionsFolder | None = None, *, programmatic: bool = False
+    ) -> None:
         check_profile(profile)
+        if programmatic and profile != "openai_responses":
+            raise SettingsError(f"programmatic: {profile} has no such calls; use openai_responses.")
         self.profile = profile
+        self.programmatic = programmatic
         self._files = files
         self._records: dict[str, _Record] = {}
 
@@ -98,8 +114,9 @@ class ToolsetDefinitions:
         if self._files is None or not all(hasattr(tool, "form") for tool in tools):
             return None
         limits = sorted({limits_of(tool) for tool in tools})
+        variant = self.programmatic, *map(self.declares_response, tools)
         return self._files.definitions_file(
-            repr((self.profile, limits, [tool.form for tool in tools]))
+            repr((self.profile, variant, limits, [tool.form for tool in tools]))
         )
 
     def _read(self, file: DefinitionsFile, tools: Sequence[DescribedTool]) -> bool:
@@ -130,40 +147,40 @@ class ToolsetDefinitions:
             note = f"{self.profile}: {tool.name} is left out: {error}"
             return _Record(None, [note], schema, description)
         notes = [f"{self.profile}: {tool.name}: {note}" for note in definition.notes]
-        return _Record(definition.value, notes, schema, description)
+        value = {**definition.value, **self._describe_callers(tool, memory)}
+        return _Record(value, notes, schema, description)
+
+    def _describe_callers(self, tool: Any, memory: Memory) -> Schema:
+        keys: Schema = {}
+        if self.declares_response(tool):
+            schema = write_response_schema(tool, tool.settings, memory=memory)
+            keys[_RESPONSE_KEYS[self.profile]] = schema
+        if self.programmatic:
+            keys["allowed_callers"] = ["direct", "programmatic"]
+        return keys
+
+    def declares_response(self, tool: Any) -> bool:
+        """Whether the definition of a tool has the schema of its responses."""
+        if self.programmatic:
+            return bool(getattr(tool, "method", ""))
+        return self.profile in _RESPONSE_KEYS and declares_response(tool)
 
 
 def defer_definitions(
     profile: str, definitions: list[Schema], tools: Iterable[Any]
 ) -> list[Schema]:
-    """Return definitions with the provider's search in front; OpenAI's in a namespace by tag.
+    """Return definitions with the provider's search in front; OpenAI's in small namespaces.
 
     Raises:
         SettingsError: The provider has no search.
     """
     if profile == "anthropic":
         return [dict(_ANTHROPIC), *({**each, "defer_loading": True} for each in definitions)]
-    if profile != "openai":
-        reason = "use anthropic or openai, or toolset.meta_tools() for every provider."
+    if profile not in ("openai", "openai_responses"):
+        choices = "use anthropic, openai or openai_responses"
+        reason = f"{choices}, or toolset.meta_tools() for every provider."
         raise SettingsError(f"defer: {profile} has no tool search of its own; {reason}")
-    tags = {tool.name: next(iter(tool.tags), "other") for tool in tools}
-    groups: dict[str, list[Schema]] = {}
-    for each in definitions:
-        function = {"type": "function", **each["function"], "defer_loading": True}
-        groups.setdefault(tags[function["name"]], []).append(function)
-    names: set[str] = set()
-    return [{"type": "tool_search"}, *(_namespace(tag, groups[tag], names) for tag in groups)]
-
-
-def _namespace(tag: str, functions: list[Schema], names: set[str]) -> Schema:
-    stem = name = _OTHER.sub("_", tag).strip("_").lower()[: _LONGEST - 4] or "other"
-    number = 1
-    while name in names:
-        number += 1
-        name = f"{stem}_{number}"
-    names.add(name)
-    listed = ", ".join(function["name"] for function in functions)
-    description = truncate_text(
-        f"{' '.join(plain_text(tag, _LONGEST).split())}: {listed}", _LONGEST_DESCRIPTION
-    )
-    return {"type": "namespace", "name": name, "description": description, "tools": functions}
+    flat = definitions if profile != "openai" else map(flatten_function, definitions)
+    functions = [{**each, "defer_loading": True} for each in flat]
+    by_name = {tool.name: tool for tool in tools}
+    return [{"type": "tool_search"}, *make_namespaces(functions, by_name)]

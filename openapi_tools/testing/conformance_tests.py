@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from openapi_tools.testing.recording import RecordedCall
     from openapi_tools.toolsets.toolset import Toolset
 
-PROFILES = ("anthropic", "gemini", "mcp", "openai", "openai_strict")
+PROFILES = ("anthropic", "gemini", "mcp", "openai", "openai_responses", "openai_strict")
 _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}")
 _WRONG: tuple[Any, ...] = (None, [], "text", 5, {"no such argument": 1}, {"": {"": []}})
 _LAST = 8

@@ -69,15 +69,16 @@ def _read_arguments(source: object) -> dict[str, Any]:
 
 
 def _unwrap_call(source: object) -> object:
-    parts = (_get_value(source, key) for key in _WRAPPERS)
+    parts = (read_value(source, key) for key in _WRAPPERS)
     return next((part for part in parts if isinstance(_first_value(part, _NAMES), str)), source)
 
 
 def _first_value(source: object, keys: tuple[str, ...]) -> Any:
-    return next((value for key in keys if (value := _get_value(source, key)) is not None), None)
+    return next((value for key in keys if (value := read_value(source, key)) is not None), None)
 
 
-def _get_value(source: object, key: str) -> Any:
+def read_value(source: object, key: str) -> Any:
+    """Return a key of a mapping or an attribute of an object; None without it."""
     if isinstance(source, Mapping):
         return _try_call(source.get, key)
     return None if isinstance(source, str | bytes) else _try_call(getattr, source, key, None)

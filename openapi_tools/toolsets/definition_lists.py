@@ -18,10 +18,12 @@ class DefinitionLists:
     Attributes:
         profile: Of the last definitions; None before the first ones.
         notes: On the tools that a provider does not take, by its profile.
+        declares_responses: Whether the last definitions have schemas of responses.
     """
 
     profile: str | None = None
     notes: dict[str, list[str]] = field(default_factory=dict)
+    declares_responses: bool = False
     _definitions: ToolsetDefinitions | None = None
 
     def list_notes(self) -> Iterator[str]:
@@ -29,7 +31,9 @@ class DefinitionLists:
         for notes in self.notes.values():
             yield from notes
 
-    def make(self, tools: Any, profile: str, index: Any, *, defer: bool) -> list[dict[str, Any]]:
+    def make(
+        self, tools: Any, profile: str, index: Any, *, defer: bool, programmatic: bool
+    ) -> list[dict[str, Any]]:
         """Return the definitions of tools, as `Toolset.definitions` does.
 
         Args:
@@ -37,6 +41,7 @@ class DefinitionLists:
             profile: Of the provider.
             index: Where the document's search index is cached; definitions are kept beside it.
             defer: As for `Toolset.definitions`.
+            programmatic: As well.
         """
         # Start-up time: tools are loaded and called without them.
         from openapi_tools.providers.toolset_definitions import (
@@ -45,9 +50,11 @@ class DefinitionLists:
             defer_definitions,
         )
 
-        if self._definitions is None or self._definitions.profile != profile:
-            self._definitions = ToolsetDefinitions(profile, index)
-        definitions, notes = self._definitions.write(tools)
+        writer = self._definitions
+        if writer is None or (writer.profile, writer.programmatic) != (profile, programmatic):
+            writer = ToolsetDefinitions(profile, index, programmatic=programmatic)
+            self._definitions = writer
+        definitions, notes = writer.write(tools)
         limit = MOST_TOOLS.get(profile, len(definitions))
         if defer:
             definitions = defer_definitions(profile, definitions, tools)
@@ -55,4 +62,5 @@ class DefinitionLists:
             excess = f"accepts {limit} tools in one request, but there are {len(definitions)}"
             notes.append(f"{profile}: the provider {excess}; select the ones you need.")
         self.profile, self.notes[profile] = profile, notes
+        self.declares_responses = any(map(writer.declares_response, tools))
         return definitions

@@ -6,14 +6,14 @@ Methods import what they need: to load tools and show them takes none of it.
 from __future__ import annotations
 
 import weakref
-from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
-from openapi_tools.common.options import Select, list_functions
+from openapi_tools.common.options import Select
 from openapi_tools.toolsets.definition_lists import DefinitionLists
 from openapi_tools.toolsets.document_info import DocumentInfo
 from openapi_tools.toolsets.function_tools import FunctionSource, FunctionTool
+from openapi_tools.toolsets.hooks import ToolHooks
 from openapi_tools.toolsets.tool_lookup import find_tool, select_tools
 from openapi_tools.toolsets.unions import check_parts, unite_info, unite_tools
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from openapi_tools.code.limits import CodeLimits
     from openapi_tools.model import SecurityScheme, Skipped
-    from openapi_tools.observability.events import Event
     from openapi_tools.result import ToolResult
     from openapi_tools.search.finder import Finder, Hit
     from openapi_tools.search.meta_tools import MetaTool
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from openapi_tools.toolsets.toolset_calls import ToolsetCalls
 
 
-class Toolset:
+class Toolset(ToolHooks):
     """The tools of one document, or of several.
 
     Iterating gives the tools in the document's order, `toolset["name"]` one of them, also by its
@@ -152,21 +151,27 @@ class Toolset:
         info = replace(old, warnings=lambda: (*notes, *old.warnings()), skipped=left_out)
         return Toolset(tools, self.session, info, parts=self._parts, source=self._source)
 
-    def definitions(self, profile: str, *, defer: bool = False) -> list[dict[str, Any]]:
+    def definitions(
+        self, profile: str, *, defer: bool = False, programmatic: bool = False
+    ) -> list[dict[str, Any]]:
         """Return the tools for a provider's API, but for unsupported ones: see `warnings`.
 
         Args:
-            profile: `openai`, `openai_strict`, `anthropic`, `gemini` or `mcp`.
-            defer: Let the provider load definitions when its own search finds them: for `anthropic`
-                and, in the form of its Responses API, `openai`.
+            profile: `openai`, `openai_strict`, `openai_responses`, `anthropic`, `gemini` or `mcp`.
+            defer: Let the provider load definitions when its own search finds them: for
+                `anthropic`, `openai_responses` and, in the same form, `openai`.
+            programmatic: Let programs of the model call the tools, too, and declare the schemas of
+                their responses: for `openai_responses`.
 
         Returns:
             One dict for each tool; schemas are shared, so do not change them.
 
         Raises:
-            SettingsError: The profile is unknown, or does not defer.
+            SettingsError: The profile is unknown, does not defer, or has no programs.
         """
-        return self._definitions.make(self, profile, self._info.index, defer=defer)
+        return self._definitions.make(
+            self, profile, self._info.index, defer=defer, programmatic=programmatic
+        )
 
     def search(self, query: str, limit: int = 8) -> list[Hit]:
         """Return the tools that match a query best, the best first.
@@ -281,6 +286,25 @@ class Toolset:
             call, arguments, context=context, profile=profile, wait=wait, fields=fields
         )
 
+    async def run_function_calls(
+        self, items: Iterable[Any], *, context: Any = None
+    ) -> list[dict[str, Any]]:
+        """Run the `function_call` items in the output of OpenAI's Responses API.
+
+        Reads run side by side; a write waits for the calls before it and runs alone. Other items
+        are left out.
+
+        Args:
+            items: The `output` of a response: the SDK's objects, or dicts.
+            context: As for `execute`, for each call.
+
+        Returns:
+            A `function_call_output` item for each call, in order: JSON by the `output_schema` for
+            calls of a program, and if the last `definitions` declare schemas; else for a model.
+        """
+        structured = self._definitions.declares_responses
+        return await self._calls.run_function_calls(items, context=context, structured=structured)
+
     def pages(
         self,
         name: str,
@@ -326,43 +350,6 @@ class Toolset:
             The result of the operation, an error result if it failed, or another handle.
         """
         return await self._calls.resume(job, wait=wait, context=context)
-
-    def add_input_guardrails(self, guardrails: Iterable[Callable[..., Any]]) -> None:
-        """Add functions that pass, change or refuse calls; approval to the tools it is for.
-
-        Raises:
-            SettingsError: They are not functions.
-        """
-        functions = list_functions(guardrails, "guardrails")
-        for tool in self.called:
-            tool.add_input_guardrails(functions)
-
-    def add_output_guardrails(self, guardrails: Iterable[Callable[..., Any]]) -> None:
-        """Add functions that pass, change or withhold results, as input guardrails are added."""
-        functions = list_functions(guardrails, "guardrails")
-        for tool in self.called:
-            tool.add_output_guardrails(functions)
-
-    def add_on_error_func(self, on_error_func: Callable[..., Any]) -> None:
-        """Add a function for failures to each tool."""
-        for tool in self.called:
-            tool.add_on_error_func(on_error_func)
-
-    def subscribe(self, function: Callable[[Event], object]) -> Callable[[], None]:
-        """Have a function called with the events of each call: started, retry, completed, error.
-
-        It is called in the task of the call, so it must be quick; its exceptions are logged once.
-
-        Returns:
-            A function that unsubscribes.
-
-        Raises:
-            SettingsError: It is a coroutine function.
-        """
-        subscriptions = ExitStack()
-        for session in self.sessions:
-            subscriptions.callback(session.observers.subscribe(function))
-        return subscriptions.close
 
     async def mount(self, coordinator: Any) -> Callable[[], Awaitable[None]]:
         """Mount every tool into a coordinator, under its own name.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -9,14 +10,14 @@ from openapi_tools.common.options import replace_context_values
 from openapi_tools.errors import InputError
 from openapi_tools.result import ToolResult
 from openapi_tools.tools.call import DEFAULT_OPTIONS, CallOptions
-from openapi_tools.tools.tool_call_reader import read_call, read_id
+from openapi_tools.tools.tool_call_reader import read_call, read_id, read_value
 from openapi_tools.toolsets.mounting import MountableTools, mount_tools
 from openapi_tools.toolsets.pages import PagedItems, PageLimits
 from openapi_tools.toolsets.tool_calls import CallableTools, call_named_tool
 from openapi_tools.validation.tool_input import CALL_ID
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterable
 
 
 class _Tools(CallableTools, MountableTools, Protocol):
@@ -62,6 +63,38 @@ class ToolsetCalls:
         profile = self._profile if profile is None else profile
         result, _ = await call_named_tool(self._toolset, name, values, context, profile, options)
         return result
+
+    async def run_function_calls(
+        self, items: Iterable[Any], *, context: Any, structured: bool
+    ) -> list[dict[str, Any]]:
+        """Run the calls in a response of OpenAI, as `Toolset.run_function_calls` does."""
+        outputs: list[Any] = []
+        batch: list[Awaitable[dict[str, Any]]] = []
+        for item in items:
+            if read_value(item, "type") != "function_call":
+                continue
+            output = self._run_function_call(item, context, structured=structured)
+            if not self._is_parallel_safe(read_value(item, "name")):
+                # A write runs alone, in its place.
+                outputs += [*await asyncio.gather(*batch), await output]
+                batch = []
+            else:
+                batch.append(output)
+        return [*outputs, *await asyncio.gather(*batch)]
+
+    def _is_parallel_safe(self, name: Any) -> bool:
+        return name not in self._toolset or self._toolset[name].parallel_safe
+
+    async def _run_function_call(
+        self, item: Any, context: Any, *, structured: bool
+    ) -> dict[str, Any]:
+        result = await self.call(item, None, context=context, profile=None, wait=None, fields=None)
+        caller = read_value(item, "caller")
+        is_program = read_value(caller, "type") == "program"
+        output = result.for_responses(structured=structured or is_program)
+        if is_program:
+            output["caller"] = {"type": "program", "caller_id": read_value(caller, "caller_id")}
+        return output
 
     def pages(
         self,

@@ -13,7 +13,7 @@ from openapi_tools.errors import OpenAPIToolsError
 LONGEST = 10.0
 """Seconds of CPU; a document has some 40 kB."""
 
-_PROFILES = ("openai", "openai_strict", "anthropic", "gemini", "mcp")
+_PROFILES = ("openai", "openai_strict", "openai_responses", "anthropic", "gemini", "mcp")
 _FEW = 30
 _WORDS = 10_000
 

@@ -51,9 +51,12 @@ def pets():
     return load_tools(ROOT / "specs" / "petstore.yaml")
 
 
-def test_there_are_five_profiles_with_limits_of_their_own():
-    assert PROFILES == ("openai", "openai_strict", "anthropic", "gemini", "mcp")
-    assert MOST_TOOLS == {"openai": 128, "openai_strict": 128, "gemini": 512}
+def test_there_are_six_profiles_with_limits_of_their_own():
+    assert (
+        *("openai", "openai_strict", "openai_responses", "anthropic", "gemini", "mcp"),
+    ) == PROFILES
+    openai = dict.fromkeys(["openai", "openai_strict", "openai_responses"], 128)
+    assert {**openai, "gemini": 512} == MOST_TOOLS
 
 
 @pytest.mark.parametrize("ask", [lambda: define_tool(written({}), "gpt"),
@@ -498,7 +501,9 @@ def test_no_definition_is_larger_than_the_limit():
         found = schema_of(profile, definition.value)
         assert len(json.dumps(found)) <= 256_000
         assert found["properties"].keys() == tool.input_schema["properties"].keys()
-        assert bool(definition.notes) is (profile in ("openai_strict", "gemini"))
+        assert bool(definition.notes) is (
+            profile in ("openai_strict", "openai_responses", "gemini")
+        )
         assert not definition.notes or "256000 are allowed" in definition.notes[0]
         assert definition.restore({"D1": {"m1": "a"}}) == {"D1": {"m1": "a"}}
     with pytest.raises(CannotExpress, match="characters; 256000 are allowed"):
