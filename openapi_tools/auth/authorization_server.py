@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import json
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from urllib.parse import parse_qsl, urljoin, urlsplit
@@ -14,7 +12,7 @@ import httpx
 
 from openapi_tools._version import __version__
 from openapi_tools.auth.oauth2 import AUTHORIZATION_CODE, CLIENT_CREDENTIALS, DEVICE, USER_FLOWS
-from openapi_tools.common.http_rules import read_url
+from openapi_tools.auth.origin_policy import is_protected
 from openapi_tools.errors import CallError
 from openapi_tools.redaction import Secret, excerpt
 from openapi_tools.requests import origin_of
@@ -194,28 +192,6 @@ async def _read_body(response: httpx.Response) -> bytes:
         reason = f"its response is larger than {_LARGEST_BODY} bytes."
         raise CallError("too_large", reason, retryable=False)
     return bytes(body)
-
-
-def is_protected(url: str) -> bool:
-    """Whether a URL is safe for secrets: https, or this machine (RFC 8252, section 7.3)."""
-    try:
-        parts = urlsplit(url)
-        host, _ = parts.hostname or "", parts.port
-        sent = read_url(url)
-    except ValueError:
-        return False
-    if sent.host != host or not url.isprintable() or " " in url:
-        return False  # the client would go elsewhere
-    if not origin_of(url) or parts.username is not None or parts.fragment:
-        return False
-    return parts.scheme == "https" or (parts.scheme == "http" and is_loopback(host))
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host is this machine."""
-    with suppress(ValueError):
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    return host == "localhost"
 
 
 def scheme_error(scheme: str, reason: str, *, path: str | PathLike[str] = "") -> CallError:

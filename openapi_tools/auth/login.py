@@ -15,19 +15,13 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from openapi_tools.auth.authorization_server import (
     LOGIN_ENDPOINTS,
     Endpoints,
-    is_protected,
     request_json,
     scheme_error,
 )
 from openapi_tools.auth.oauth2 import AUTHORIZATION_CODE, DEVICE, OAuth2
-from openapi_tools.auth.token_requests import (
-    RefusedError,
-    Token,
-    TokenEndpoint,
-    make_form,
-    read_seconds,
-)
-from openapi_tools.auth.token_store import StoredToken
+from openapi_tools.auth.origin_policy import is_protected
+from openapi_tools.auth.token_requests import RefusedError, TokenEndpoint, make_form, read_seconds
+from openapi_tools.auth.tokens import StoredToken, Token
 from openapi_tools.errors import CallError
 from openapi_tools.redaction import Redactor, Secret, excerpt
 from openapi_tools.requests import origin_of

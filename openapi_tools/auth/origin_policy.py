@@ -1,9 +1,13 @@
-"""The origins to which credentials may go."""
+"""Where secrets may go: the origins of a call's credentials, and URLs that are safe for them."""
 
 from __future__ import annotations
 
+import ipaddress
+from contextlib import suppress
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
+from openapi_tools.common.http_rules import read_url
 from openapi_tools.requests import origin_of
 
 
@@ -48,3 +52,25 @@ class OriginPolicy:
             f"{subject} is served at {origin}, but the {reason}. "
             f"To send them there, set Settings(credential_origins={origins})."
         )
+
+
+def is_protected(url: str) -> bool:
+    """Whether a URL is safe for secrets: https, or this machine (RFC 8252, section 7.3)."""
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname or "", parts.port
+        sent = read_url(url)
+    except ValueError:
+        return False
+    if sent.host != host or not url.isprintable() or " " in url:
+        return False  # the client would go elsewhere
+    if not origin_of(url) or parts.username is not None or parts.fragment:
+        return False
+    return parts.scheme == "https" or (parts.scheme == "http" and is_loopback(host))
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine."""
+    with suppress(ValueError):
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    return host == "localhost"

@@ -151,20 +151,17 @@ def _make_auth(scheme: Scheme, value: Any) -> RequestAuth:
     declared = scheme.declared
     if _is_auth(value):
         return RequestAuth(httpx_auth=value)
-    if declared.type == "mutualTLS":
-        return RequestAuth(certificate=_make_tls_context(scheme, value))
+    if declared.type == "mutualTLS" and _is_context(value):
+        return RequestAuth(certificate=value)
     if declared.type == "apiKey":
         secret = _read_string(scheme, value)
         scheme.redactor.learn(secret, secret.partition(" ")[2])  # after a word, as in `Token …`
         return _place_key(scheme, secret)
+    if declared.type == "mutualTLS" or declared.scheme == "digest":
+        return _make_network_auth(scheme, value)
     if declared.scheme == "basic":
         pair = ":".join(_read_user_and_password(scheme, value))
         return _authorization_header(scheme, "Basic", base64.b64encode(pair.encode()).decode())
-    if declared.scheme == "digest":
-        # Start-up time: httpx, which a load without calls does not need, takes 50 ms to import.
-        from openapi_tools.transport.auth_flow import DigestAuth
-
-        return RequestAuth(httpx_auth=DigestAuth(*_read_user_and_password(scheme, value)))
     word = "Bearer" if declared.type != "http" else declared.scheme.capitalize()
     secret = _read_string(scheme, value)
     # Users paste the whole header; `Bearer Bearer …` is a 401 that no message explains.
@@ -189,18 +186,26 @@ def _place_key(scheme: Scheme, secret: str) -> RequestAuth:
     return RequestAuth(header, query, cookie)
 
 
-def _make_tls_context(scheme: Scheme, value: Any) -> ssl.SSLContext:
-    from openapi_tools.transport.tls_contexts import client_tls_context  # start-up time: ssl, httpx
-
-    if _is_context(value):
-        return value
-    certificate, password = _read_certificate(scheme, value), None
+def _make_network_auth(scheme: Scheme, value: Any) -> RequestAuth:
+    if scheme.declared.type != "mutualTLS":
+        user, password = _read_user_and_password(scheme, value)
+        digest: RequestAuth = _import_network_auth().digest_auth(user, password)
+        return digest
+    certificate, passphrase = _read_certificate(scheme, value), None
     if certificate.password is not None:
-        password = _read_string(scheme, certificate.password)
-        scheme.redactor.learn(password)
-    return client_tls_context(
-        certificate.cert, certificate.key, password=password, ca_file=scheme.ca_file
+        passphrase = _read_string(scheme, certificate.password)
+        scheme.redactor.learn(passphrase)
+    auth: RequestAuth = _import_network_auth().certificate_auth(
+        certificate.cert, certificate.key, password=passphrase, ca_file=scheme.ca_file
     )
+    return auth
+
+
+def _import_network_auth() -> Any:
+    # Start-up time: a load without calls needs neither ssl nor httpx, which take 50 ms to import.
+    from openapi_tools.auth import network_auth
+
+    return network_auth
 
 
 def _is_context(value: Any) -> TypeGuard[ssl.SSLContext]:
@@ -233,11 +238,9 @@ def _read_oauth2(scheme: Scheme, value: Any, *, expand: bool = True) -> OAuth2 |
 
 
 def _make_token_source(scheme: Scheme, config: OAuth2) -> Ask:
-    # Start-up time: it imports httpx.
-    from openapi_tools.auth.token_source import TokenSource
-
-    shared = None if scheme.state is None else (scheme.state, scheme.user)
-    tokens = TokenSource(config, scheme.declared, scheme.name, shared)
+    tokens = _import_network_auth().make_token_source(
+        config, scheme.declared, scheme.name, state=scheme.state, user=scheme.user
+    )
     scheme.redactor.learn(*tokens.secrets())
     return _ask_tokens(tokens)
 

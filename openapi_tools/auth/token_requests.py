@@ -1,4 +1,4 @@
-"""Tokens, and the requests for them at a token endpoint (RFC 6749, sections 2.3, 4 and 5)."""
+"""Requests for tokens at a token endpoint (RFC 6749, sections 2.3, 4 and 5)."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import base64
 import math
 import re
 import time
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 from openapi_tools.auth.authorization_server import SUCCESS, TokenForm, request_json
+from openapi_tools.auth.tokens import LONGEST_TOKEN, Token, is_sendable
 from openapi_tools.errors import CallError
 from openapi_tools.redaction import Redactor, Secret, excerpt
 from openapi_tools.requests import origin_of
@@ -24,41 +24,9 @@ if TYPE_CHECKING:
 _CODE = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 # Ten years: "never expires" is written as all kinds of large numbers, some beyond any date.
 _LONGEST_LIFE = 10 * 365 * 86400.0
-_LONGEST_TOKEN = 16 * 1024  # characters of a token; few servers take half as many in a header
 _BEARER = frozenset({"", "accesstoken", "bearer", "bearertoken", "jwt", "jwtbearer"})
 _NO_LETTER = re.compile(r"[\s_-]")  # apart from letters: `access_token`, `Bearer Token`
-_SENDABLE = re.compile(r"[\x21-\x7e]+")
 _NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]{1,9})?")
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    """An access token and its refresh token; times are in seconds since the epoch."""
-
-    access: Secret
-    refresh: Secret | None = None
-    issued_at: float = 0.0
-    expires_at: float | None = None  # None if unknown
-    scopes: frozenset[str] | None = None  # None if a user chose them
-
-    def is_due(self, now: float) -> bool:
-        """Whether it is time to replace it: a little before it expires."""
-        if self.expires_at is None:
-            return False
-        # A token of one minute must not be fetched for each call.
-        return now >= self.expires_at - min(30.0, max(self.expires_at - self.issued_at, 0.0) / 4)
-
-    def is_over(self, now: float) -> bool:
-        """Whether it has expired."""
-        return self.expires_at is not None and now >= self.expires_at
-
-    def covers(self, scopes: frozenset[str]) -> bool:
-        """Whether it was requested with these scopes, or with unknown ones."""
-        return self.scopes is None or scopes <= self.scopes
-
-    def secrets(self) -> tuple[str, ...]:
-        """Return both tokens, for a redactor."""
-        return tuple(part.reveal() for part in (self.access, self.refresh) if part)
 
 
 class RefusedError(CallError):
@@ -153,11 +121,11 @@ def _read_token(
     # RFC 6749, section 5.1. A string says why the response is not usable.
     access, refresh = members.get("access_token"), members.get("refresh_token")
     if not is_sendable(access):
-        return f"has no access_token of at most {_LONGEST_TOKEN} printable characters"
+        return f"has no access_token of at most {LONGEST_TOKEN} printable characters"
     if not _is_bearer(members.get("token_type")):
         return "has a token_type other than bearer, which is not supported"
     if refresh is not None and refresh != "" and not is_sendable(refresh):
-        return f"has a refresh_token that is not a string of at most {_LONGEST_TOKEN} characters"
+        return f"has a refresh_token that is not a string of at most {LONGEST_TOKEN} characters"
     now, life = time.time(), members.get("expires_in")
     # Azure AD's first version, and others, send `"3600"`.
     if isinstance(life, str) and _NUMBER.fullmatch(life.strip()):
@@ -178,11 +146,6 @@ def _is_bearer(kind: object) -> bool:
     if kind is None:
         return True
     return isinstance(kind, str) and _NO_LETTER.sub("", kind.rpartition(":")[2]).lower() in _BEARER
-
-
-def is_sendable(text: object) -> TypeGuard[str]:
-    """Whether a value can be sent in a header, as a token is (RFC 6750, section 2.1)."""
-    return isinstance(text, str) and len(text) <= _LONGEST_TOKEN and bool(_SENDABLE.fullmatch(text))
 
 
 def read_seconds(value: Any, *, largest: float) -> float | None:

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeGuard,
 
 from openapi_tools.auth.authorization_server import PATIENCE, Channel, Endpoints, scheme_error
 from openapi_tools.auth.oauth2 import CLIENT_CREDENTIALS, PASSWORD, OAuth2, choose_flow
-from openapi_tools.auth.token_requests import RefusedError, Token, TokenEndpoint
-from openapi_tools.auth.token_store import SharedTokenStore, StoredToken, TokenStore
+from openapi_tools.auth.shared_tokens import SharedTokenStore
+from openapi_tools.auth.token_requests import RefusedError, TokenEndpoint
+from openapi_tools.auth.token_store import TokenStore
+from openapi_tools.auth.tokens import StoredToken, Token
 from openapi_tools.errors import CallError, CredentialsError, NotPicklableError
 from openapi_tools.redaction import Redactor, Secret
 

@@ -1,57 +1,31 @@
-"""Tokens that outlive a process: in a file, or in a state that processes share."""
+"""Tokens that outlive a process in a file of their owner."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
-import hashlib
 import json
 import os
 import secrets
 import stat
 import threading
-import time
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
-from openapi_tools.auth.authorization_server import is_protected
 from openapi_tools.auth.oauth2 import OAuth2
-from openapi_tools.auth.token_requests import Token, is_sendable
+from openapi_tools.auth.tokens import StoredToken, read_token_record, token_record
 from openapi_tools.errors import CredentialsError
 from openapi_tools.redaction import Secret
-from openapi_tools.state.shared_state import LEASE, SECRET, state_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from contextlib import AbstractAsyncContextManager
     from os import PathLike
-
-    from openapi_tools.state.shared_state import SharedState
 
 _VERSION = 1
 _LARGEST_FILE = 1024 * 1024
-_KEY_FIELDS = ("origin", "scheme", "client_id", "token_endpoint")
-_LONGEST_KEPT = 180 * 86400.0  # of a token in a shared state; a login lasts as long
 # Of the threads of a process; between processes the last one to write wins, and loses no more
 # than one login.
 _write_lock = threading.RLock()
-
-
-@dataclass(frozen=True, slots=True)
-class StoredToken:
-    """A stored token, for an API's origin, a scheme's name and a client."""
-
-    origin: str
-    scheme: str
-    client_id: str
-    token_endpoint: str
-    token: Token
-
-    @property
-    def key(self) -> tuple[str, str, str]:
-        """The API, scheme and client."""
-        return self.origin, self.scheme, self.client_id
 
 
 class TokenStore:
@@ -77,7 +51,7 @@ class TokenStore:
             return []
         try:
             data = json.loads(text)
-            entries = [_from_record(item) for item in data["tokens"]]
+            entries = [read_token_record(item) for item in data["tokens"]]
         except (ValueError, TypeError, LookupError, RecursionError, OverflowError):
             self._refuse("is not a token file; delete it, and log in again.")
         if data.get("version") != _VERSION:
@@ -90,7 +64,7 @@ class TokenStore:
             entries = [entry for entry in self.entries() if entry.key != stored.key]
             data = {
                 "version": _VERSION,
-                "tokens": [_to_record(each) for each in (stored, *entries)],
+                "tokens": [token_record(each) for each in (stored, *entries)],
             }
             self._write(Secret(json.dumps(data, indent=1)))
 
@@ -150,52 +124,6 @@ class TokenStore:
         raise CredentialsError(f"token file {str(self._path)!r} {reason}") from None
 
 
-class SharedTokenStore:
-    """The tokens of one credential in a state that processes share.
-
-    The key includes all that the user passed, so that nobody finds a token without the same secrets
-    and user name. `token` is the user's token that was exchanged for the stored ones, if one was.
-    """
-
-    def __init__(
-        self, state: SharedState, config: OAuth2, scheme: str, user: str, token: str = ""
-    ) -> None:
-        self._state, self._user = state, user
-        user = f"{user} {token}" if token else user
-        self._parts = [scheme, user, config.client_id, config.token_url, config.username]
-        self._parts += [*sorted(config.scopes or ()), *config.secrets()]
-
-    def __repr__(self) -> str:
-        return f"SharedTokenStore({self._state!r})"
-
-    def _key(self, origin: str) -> str:
-        digest = hashlib.sha256(json.dumps([origin, *self._parts]).encode()).hexdigest()
-        return state_key(f"{SECRET}token", self._user, digest)
-
-    def lock(self, origin: str) -> AbstractAsyncContextManager[None]:
-        """Return the lock under which one of all processes refreshes."""
-        return self._state.lock(self._key(origin), LEASE)
-
-    async def load(self, origin: str) -> StoredToken | None:
-        """Return the entry for an API; None without a usable one."""
-        value = await self._state.get(self._key(origin))
-        try:
-            return None if value is None else _from_record(json.loads(value))
-        except (ValueError, TypeError, LookupError, RecursionError, OverflowError):
-            return None
-
-    async def save(self, stored: StoredToken) -> None:
-        """Store an entry, which replaces the one before."""
-        value, token = json.dumps(_to_record(stored)).encode(), stored.token
-        lasts = None if token.refresh else token.expires_at
-        seconds = _LONGEST_KEPT if lasts is None else max(lasts - time.time(), 1.0)
-        await self._state.put(self._key(stored.origin), value, seconds)
-
-    async def remove(self, origin: str) -> None:
-        """Remove the entry for an API."""
-        await self._state.remove(self._key(origin))
-
-
 @contextlib.contextmanager
 def _open_descriptor(path: Path, flags: int) -> Iterator[int]:
     descriptor = os.open(path, flags)
@@ -207,36 +135,6 @@ def _open_descriptor(path: Path, flags: int) -> Iterator[int]:
 
 def _describe_os_error(error: OSError) -> str:
     return error.strerror or type(error).__name__
-
-
-def _to_record(stored: StoredToken) -> dict[str, Any]:
-    token = stored.token
-    return {
-        **{name: getattr(stored, name) for name in _KEY_FIELDS},
-        "access_token": token.access.reveal(),
-        "refresh_token": token.refresh.reveal() if token.refresh else None,
-        "issued_at": token.issued_at,
-        "expires_at": token.expires_at,
-        "scopes": None if token.scopes is None else sorted(token.scopes),
-    }
-
-
-def _from_record(item: dict[str, Any]) -> StoredToken:
-    # Raises only errors that `entries` catches.
-    names = {name: item[name] for name in _KEY_FIELDS}
-    access, refresh, expires_at = item["access_token"], item["refresh_token"], item["expires_at"]
-    if not all(isinstance(name, str) for name in names.values()) or not is_sendable(access):
-        raise TypeError
-    if not is_protected(names["token_endpoint"]) or not (refresh is None or is_sendable(refresh)):
-        raise TypeError
-    token = Token(
-        Secret(access),
-        None if refresh is None else Secret(refresh),
-        issued_at=float(item["issued_at"]),
-        expires_at=None if expires_at is None else float(expires_at),
-        scopes=None if item["scopes"] is None else frozenset(map(str, item["scopes"])),
-    )
-    return StoredToken(**names, token=token)
 
 
 def read_login(path: str | PathLike[str]) -> OAuth2:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from openapi_tools.auth.token_store import read_login
 from openapi_tools.cli.command_options import option_values
 from openapi_tools.common.options import close_names
 from openapi_tools.redaction import Secret
@@ -69,8 +70,6 @@ def read_credentials(pairs: Sequence[str]) -> dict[str, Any]:
     for pair in pairs:
         scheme, equals, reference = pair.partition("=")
         if scheme and reference.startswith("@"):
-            from openapi_tools.auth.token_store import read_login  # imports asyncio and httpx
-
             credentials[scheme] = read_login(reference[1:])
         elif not scheme or not equals:
             raise _form_error("--credential")

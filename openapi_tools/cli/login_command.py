@@ -13,7 +13,7 @@ from openapi_tools.auth import OriginPolicy
 from openapi_tools.auth.authorization_server import Channel
 from openapi_tools.auth.login import Login, LoginPlan
 from openapi_tools.auth.oauth2 import OAuth2
-from openapi_tools.auth.token_store import StoredToken, TokenStore
+from openapi_tools.auth.token_store import TokenStore
 from openapi_tools.cli.credential_options import read_credentials
 from openapi_tools.cli.output import clean, print_note, print_text
 from openapi_tools.cli.tool_loading import load_spec
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
     from pathlib import Path
 
+    from openapi_tools.auth.tokens import StoredToken
     from openapi_tools.model import Operation, SecurityScheme
     from openapi_tools.toolsets.toolset import Toolset
 

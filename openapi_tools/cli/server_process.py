@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.auth.authorization_server import is_loopback
+from openapi_tools.auth.origin_policy import is_loopback
 from openapi_tools.cli.output import print_note
 from openapi_tools.serving import team_server, web_server
 from openapi_tools.serving.served_apis import run_stdio

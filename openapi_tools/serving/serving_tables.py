@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import AfterValidator, Field, WithJsonSchema, field_validator, model_validator
 
-from openapi_tools.auth.authorization_server import is_protected
 from openapi_tools.auth.oauth2 import OAuth2
+from openapi_tools.auth.origin_policy import is_protected
 from openapi_tools.common.options import VARIABLE
 from openapi_tools.configuration import config_tables
 from openapi_tools.configuration.config_file import (

@@ -11,13 +11,8 @@ import logging
 import time
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.auth.authorization_server import (
-    SUCCESS,
-    Channel,
-    is_protected,
-    metadata_urls,
-    request_json,
-)
+from openapi_tools.auth.authorization_server import SUCCESS, Channel, metadata_urls, request_json
+from openapi_tools.auth.origin_policy import is_protected
 from openapi_tools.auth.token_source import SingleFlight
 from openapi_tools.errors import CallError, require_extra
 from openapi_tools.requests import origin_of

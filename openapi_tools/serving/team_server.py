@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from openapi_tools.auth.authorization_server import is_loopback
+from openapi_tools.auth.origin_policy import is_loopback
 from openapi_tools.common.options import expand_variables
 from openapi_tools.configuration.config_file import validate_table
 from openapi_tools.errors import CallError, SettingsError, format_count, require_extra

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 from openapi_tools.auth.authorization_server import Endpoints
 from openapi_tools.auth.token_requests import RefusedError, TokenEndpoint
-from openapi_tools.auth.token_store import StoredToken
+from openapi_tools.auth.tokens import StoredToken
 from openapi_tools.errors import CallError, SettingsError
 from openapi_tools.redaction import Redactor, Secret
 from openapi_tools.serving.inbound_auth import AuthMiddleware, TokenAuthenticator

@@ -6,7 +6,7 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.auth.token_store import SharedTokenStore
+from openapi_tools.auth.shared_tokens import SharedTokenStore
 from openapi_tools.common.options import expand_variables
 from openapi_tools.errors import CallError
 from openapi_tools.model import SecurityScheme

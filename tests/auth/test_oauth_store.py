@@ -14,9 +14,9 @@ import pytest
 from servers.authorization import PASSWORD, SECRET, channel_to
 
 from openapi_tools.auth.oauth2 import OAuth2
-from openapi_tools.auth.token_requests import Token
 from openapi_tools.auth.token_source import TokenSource
-from openapi_tools.auth.token_store import StoredToken, TokenStore, read_login
+from openapi_tools.auth.token_store import TokenStore, read_login
+from openapi_tools.auth.tokens import StoredToken, Token
 from openapi_tools.errors import CallError, CredentialsError
 from openapi_tools.redaction import Secret
 
@@ -138,14 +138,14 @@ def test_what_cannot_be_written_says_why_and_leaves_nothing(path):
 
 KILLED = """
 import sys
-from openapi_tools.auth.token_requests import Stored, Token
 from openapi_tools.auth.token_store import TokenStore
+from openapi_tools.auth.tokens import StoredToken, Token
 from openapi_tools.redaction import Secret
 store = TokenStore(sys.argv[1])
 print("ready", flush=True)
 for number in range(10**9):
-    store.save(Stored("https://api.example.com", "oauth", "app", "https://a.example.com/t",
-                      Token(Secret(f"access-{number}" * 1000))))
+    store.save(StoredToken("https://api.example.com", "oauth", "app", "https://a.example.com/t",
+                           Token(Secret(f"access-{number}" * 1000))))
 """
 
 
@@ -156,7 +156,7 @@ def test_a_kill_while_writing_leaves_a_whole_file(path):
             [sys.executable, "-c", KILLED, str(path)], cwd=ROOT, stdout=subprocess.PIPE
         )
         with child:
-            child.stdout.readline()
+            assert child.stdout.readline() == b"ready\n"
             time.sleep(wait)
             child.send_signal(signal.SIGKILL)
 
