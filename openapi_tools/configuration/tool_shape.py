@@ -15,7 +15,7 @@ from openapi_tools.common.options import close_names
 from openapi_tools.common.setting_fields import SettingFields
 from openapi_tools.common.visible_text import MAX_LENGTH, RESERVED_ARGUMENTS
 from openapi_tools.model import merge_answer_shapes
-from openapi_tools.responses.paging import paging_faults
+from openapi_tools.responses.shape_checks import paging_faults
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping

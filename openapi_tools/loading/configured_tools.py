@@ -20,6 +20,7 @@ from openapi_tools.configuration.tool_shape import ToolShape, find_shape_faults
 from openapi_tools.errors import InputError, SettingsError
 from openapi_tools.loading.loaded_tool import LoadedTool
 from openapi_tools.loading.source import is_configuration
+from openapi_tools.responses.shape_checks import check_fields
 from openapi_tools.validation.checker import Checker
 
 if TYPE_CHECKING:
@@ -183,9 +184,6 @@ def _check_fields(
         return
     # A long-running operation may end with the response of another one.
     schema = None if tool.operation.wait else tool.answer_schema
-    # Start-up time: it imports pydantic, asyncio and ssl, and few configurations have `fields`.
-    from openapi_tools.responses.response_shape import check_fields
-
     try:
         check_fields(shape.answer.fields, schema)
     except SettingsError as error:

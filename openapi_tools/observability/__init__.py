@@ -230,10 +230,7 @@ class Observers:
         if self._is_absent or not (self.is_configured or TELEMETRY in sys.modules):
             return None
         try:
-            # Imported here: it needs the extra `otel`.
-            from openapi_tools.observability.spans import find_telemetry
-
-            self._telemetry = find_telemetry(self._telemetry, self._redact)
+            self._telemetry = _import_spans().find_telemetry(self._telemetry, self._redact)
         except (ImportError, StopIteration, TypeError):
             # The environment names a missing package, which OpenTelemetry logs; or it is too old.
             # Not tried again: a failed import costs milliseconds, and each call would pay for
@@ -255,11 +252,16 @@ def trace_headers() -> dict[str, str]:
     """Return `traceparent` and `tracestate` for the current span (W3C Trace Context, 2021)."""
     headers: dict[str, str] = {}
     if TELEMETRY in sys.modules:
-        # Imported here: it needs the extra `otel`.
-        from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
-
-        TraceContextTextMapPropagator().inject(headers)
+        with suppress(ImportError):  # an API that is too old for the extra
+            _import_spans().inject_trace_headers(headers)
     return headers
+
+
+def _import_spans() -> Any:
+    # Imported here: it needs the extra `otel`.
+    from openapi_tools.observability import spans
+
+    return spans
 
 
 def report_unknown(context: object, name: str, *, is_call: bool = True) -> None:

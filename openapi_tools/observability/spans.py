@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from opentelemetry import context, metrics, trace
 from opentelemetry.trace import Span, SpanKind, StatusCode, TracerProvider
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from openapi_tools._version import __version__
 
@@ -76,6 +77,11 @@ def find_telemetry(previous: Telemetry | None, redact: Callable[[str], str]) -> 
     if _is_noop(tracers) and _is_noop(meters):
         return None
     return Telemetry(tracers, meters, redact)
+
+
+def inject_trace_headers(headers: dict[str, str]) -> None:
+    """Add `traceparent` and `tracestate` for the current span (W3C Trace Context, 2021)."""
+    TraceContextTextMapPropagator().inject(headers)
 
 
 def _is_noop(provider: object) -> bool:

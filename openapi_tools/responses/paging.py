@@ -13,16 +13,15 @@ from openapi_tools.common import http_rules, page_names
 from openapi_tools.common.http_rules import InvalidUrlError, find_link, header_label
 from openapi_tools.common.json_schema import coerce_value
 from openapi_tools.common.json_values import contains_value, dump_json_bytes, parse_integer
-from openapi_tools.common.options import close_names
 from openapi_tools.common.visible_text import fold_name
 from openapi_tools.errors import SettingsError
 from openapi_tools.model import Operation, Paging
 from openapi_tools.responses.argument_paths import arguments_with, property_schema, value_at
-from openapi_tools.responses.json_queries import evaluate, parse_expression
+from openapi_tools.responses.json_queries import evaluate
 from openapi_tools.responses.response_lists import find_list
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Mapping
 
     import httpx
 
@@ -59,22 +58,6 @@ def search_value(expression: str, value: Any) -> Any:
         return evaluate(expression, value)
     except (SettingsError, ValueError):
         return None
-
-
-def paging_faults(paging: Paging, argument_names: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield the faults of paging for a tool with these arguments: a key, and a reason."""
-    if paging.style != "link" and not paging.argument:
-        yield "argument", f"pages of style {paging.style!r} need the argument that requests them."
-    for key in ("argument", "size"):
-        name = getattr(paging, key).partition(".")[0]
-        if name and name not in argument_names:
-            yield key, f"the tool has no argument {name!r:.80}{close_names(name, argument_names)}"
-    for key in ("items", "next"):
-        if expression := getattr(paging, key):
-            try:
-                parse_expression(expression)
-            except SettingsError as error:
-                yield key, error.reason.removeprefix("fields: ")
 
 
 def find_items(value: Any, paging: Paging | None) -> list[Any] | None:

@@ -8,40 +8,25 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from openapi_tools.common.json_values import as_dict, follow_references
 from openapi_tools.common.options import close_names, type_name
 from openapi_tools.errors import InputError, SettingsError
 from openapi_tools.model import AnswerShape, merge_answer_shapes
-from openapi_tools.redaction import excerpt
 from openapi_tools.responses.json_content import READ_IN_PART
 from openapi_tools.responses.json_queries import apply_expression, parse_expression
 from openapi_tools.responses.response_tables import ToolAnswers
+from openapi_tools.responses.shape_checks import check_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from openapi_tools.responses.content import BodyContent
     from openapi_tools.settings import Settings
 
 # Programs make expressions of values, so that their number has no end.
 _KNOWN = 100  # checked expressions that a tool remembers
 _UNBOUNDED = 1 << 60
-_LISTED = 12
-# Keywords that may give an object properties other than the listed ones.
-_OPENING = frozenset(
-    {"additionalProperties", "allOf", "anyOf", "dependentSchemas", "else", "if", "oneOf"}
-    | {"patternProperties", "then", "unevaluatedProperties"}
-)
-# Nodes of JMESPath whose children are all applied to the value of the node.
-_OF_SAME_VALUE = frozenset(
-    {"and_expression", "comparator", "function_expression", "key_val_pair", "multi_select_dict"}
-    | {"multi_select_list", "not_expression", "or_expression"}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +95,10 @@ class ResponseShapes:
             raise InputError(error.reason) from None
         return shaper
 
-    def remove_limits(self, shaper: ResponseShaper | None) -> ResponseShaper:
-        """Return a shaper that takes all of a response but the properties that are dropped."""
-        return replace(shaper or ResponseShaper(), fields="", max_items=0, max_chars=_UNBOUNDED)
+
+def remove_limits(shaper: ResponseShaper | None) -> ResponseShaper:
+    """Return a shaper that takes all of a response but the properties that are dropped."""
+    return replace(shaper or ResponseShaper(), fields="", max_items=0, max_chars=_UNBOUNDED)
 
 
 def make_shaper(
@@ -181,57 +167,3 @@ class _Pruner:
             return True
         self.counts["dropped"] += 1
         return False
-
-
-def check_fields(expression: str, schema: dict[str, Any] | None = None) -> None:
-    """Raise SettingsError for a JMESPath that cannot be used on a response of this schema.
-
-    Names of the first level are compared with the schema, if that lists its properties. Deeper
-    mistakes show when the expression is applied.
-    """
-    if not expression:
-        return
-    tree = parse_expression(expression)
-    is_list, properties = _first_level(schema or {})
-    for name, is_of_item in _first_names(tree) if properties else ():
-        if is_list and not is_of_item:
-            hint = f"; write [].{name:.60}." if name in properties else "."
-            raise _unfit(expression, f"{name!r:.60} is selected from a list{hint}")
-        if is_of_item == is_list and name not in properties:
-            hint = close_names(name, properties)
-            if hint == ".":
-                hint = f". Expected one of: {', '.join(islice(properties, _LISTED))}."
-            raise _unfit(expression, f"unknown property {name!r:.60}{hint}")
-
-
-def _unfit(expression: str, reason: str) -> SettingsError:
-    quoted = excerpt(repr(expression), 100)
-    return SettingsError(f"fields: {quoted} does not match the documented response: {reason}")
-
-
-def _first_level(schema: dict[str, Any]) -> tuple[bool, Mapping[str, Any]]:
-    node = follow_references(schema, schema)
-    is_list = "items" in node
-    node = follow_references(schema, node["items"]) if is_list else node
-    # Other keywords may add properties; then nothing can be said about a name.
-    is_closed = _OPENING.isdisjoint(key for key, value in node.items() if value is not False)
-    return is_list, as_dict(node.get("properties")) if is_closed else {}
-
-
-def _first_names(node: Any) -> Iterator[tuple[str, bool]]:
-    kind, inner = node["type"], node.get("children", ())
-    if kind == "field":
-        yield node["value"], False
-    elif kind in _OF_SAME_VALUE:
-        for child in inner:
-            yield from _first_names(child)
-    elif inner and kind != "expref":
-        head, *rest = inner
-        source = head
-        while source["type"] in ("flatten", "index_expression"):
-            source = source["children"][0]
-        if source["type"] not in ("identity", "current"):
-            yield from _first_names(head)
-        elif kind in ("projection", "filter_projection") or source is not head:
-            for child in filter(None, rest):
-                yield from ((name, True) for name, _ in _first_names(child))

@@ -14,7 +14,7 @@ from openapi_tools.observability import report_unknown
 from openapi_tools.redaction import excerpt
 from openapi_tools.responses.json_content import shorten_value
 from openapi_tools.responses.json_queries import apply_expression
-from openapi_tools.responses.response_shape import check_fields
+from openapi_tools.responses.shape_checks import check_fields
 from openapi_tools.result import ToolResult
 from openapi_tools.search.stubs import describe_tool, write_stubs
 from openapi_tools.validation.tool_input import CALL_ID

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools.common.options import context_value
 from openapi_tools.errors import InputError
 from openapi_tools.model import AnswerShape
+from openapi_tools.responses.response_shape import remove_limits
 from openapi_tools.result import Context
 from openapi_tools.tools.idempotency import KeyedWrite, keyed_write
 
@@ -25,7 +26,7 @@ async def choose_response(call: Call, endpoint: Endpoint) -> None:
         call.most_bytes = context_value(call.context, "most_bytes") or 0
         await _choose_shaper(call, endpoint)
     if call.returns_all or call.options.is_page:
-        call.shaper = endpoint.shapes.remove_limits(call.shaper)
+        call.shaper = remove_limits(call.shaper)
 
 
 def find_keyed_write(call: Call, endpoint: Endpoint) -> KeyedWrite | None:

@@ -5,7 +5,7 @@ import httpx
 import pytest
 
 from openapi_tools import SettingsError, load_tools
-from openapi_tools.responses.response_shape import check_fields
+from openapi_tools.responses.shape_checks import check_fields
 
 TEXT, NUMBER = {"type": "string"}, {"type": "integer"}
 SECRET = "kv-71-zephyr-quartz-9920"

@@ -6,7 +6,7 @@ import pytest
 from documents import document, operation, tools
 
 from openapi_tools import SettingsError, load_tools
-from openapi_tools.responses.response_shape import check_fields
+from openapi_tools.responses.shape_checks import check_fields
 
 OWNER = {"type": "object", "properties": {"login": {"type": "string"}, "tags": {"type": "object"}}}
 PET = {
