@@ -44,7 +44,8 @@ if TYPE_CHECKING:
         UnsupportedFeature,
     )
     from openapi_tools.generate import Report, generate_package
-    from openapi_tools.loading.load import aload_tools, load_tools
+    from openapi_tools.loading.async_load import aload_tools
+    from openapi_tools.loading.load import load_tools
     from openapi_tools.model import Skipped
     from openapi_tools.observability.events import Event
     from openapi_tools.requests import Preview
@@ -65,7 +66,8 @@ _HOMES = {
     "auth.schemes": ("ClientCertificate",),
     "code.limits": ("CodeLimits",),
     "generate": ("Report", "generate_package"),
-    "loading.load": ("aload_tools", "load_tools"),
+    "loading.async_load": ("aload_tools",),
+    "loading.load": ("load_tools",),
     "model": ("Skipped",),
     "observability.events": ("Event",),
     "common.options": ("Select",),

@@ -76,10 +76,7 @@ class CommandGroup(click.Group):
                 # What the terminal's encoding does not have is written as an escape.
                 stream.reconfigure(errors="backslashreplace")
         if instruction := os.environ.get(COMPLETION_VARIABLE):
-            # Start-up time: it imports what `call` needs.
-            from openapi_tools.cli.completion import complete
-
-            sys.exit(complete(self, instruction))
+            sys.exit(_import_later("completion.complete")(self, instruction))
         sys.exit(_run_group(self, list(sys.argv[1:] if args is None else args)))
 
 
@@ -90,6 +87,7 @@ def create_command(name: str) -> click.Command:
 
 
 def _import_later(path: str) -> Callable[..., Any]:
+    # Start-up time: most commands import what loading, calling or serving needs.
     def run(*arguments: Any, **values: Any) -> Any:
         module, _, function = path.partition(".")
         imported = import_module(f"openapi_tools.cli.{module}")

@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping
+from functools import cache
 from typing import Any
 from urllib.parse import unquote
 
@@ -198,13 +199,24 @@ def digest_of(value: Any) -> str:
 
 def dump_json_bytes(value: Any) -> bytes:
     """Return a value as compact JSON in UTF-8, or in ASCII if it has lone surrogates."""
-    # Start-up time. `from … import` would cost more at each call.
-    import pydantic_core
-
     try:
-        return pydantic_core.to_json(value)
+        data: bytes = _import_pydantic_core().to_json(value)
     except ValueError:  # a lone surrogate, which UTF-8 cannot write
         return json.dumps(value).encode()
+    return data
+
+
+def parse_json_bytes(data: bytes, *, allow_inf_nan: bool = True) -> Any:
+    """Return the value of JSON in UTF-8; ValueError with line and column for other data."""
+    return _import_pydantic_core().from_json(data, allow_inf_nan=allow_inf_nan)
+
+
+@cache
+def _import_pydantic_core() -> Any:
+    # Start-up time: `import load_tools` reads and writes no JSON.
+    import pydantic_core
+
+    return pydantic_core
 
 
 def omit_keys(node: dict[str, Any], keys: Collection[str]) -> dict[str, Any]:

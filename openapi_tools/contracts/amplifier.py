@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.common.options import check_keys
 from openapi_tools.errors import CredentialsError, SettingsError
-from openapi_tools.loading.load import aload_tools
+from openapi_tools.loading.async_load import aload_tools
 from openapi_tools.toolsets import amplifier_tool  # noqa: F401 -- says that the extra is missing
 from openapi_tools.toolsets.packages import check_selected, options_of
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,7 +16,7 @@ from urllib.parse import unquote, urljoin
 
 from openapi_tools.common.http_rules import WEB_URL
 from openapi_tools.common.setting_fields import DEFAULT_SETTINGS
-from openapi_tools.errors import DocumentError, UnresolvableReference
+from openapi_tools.errors import DocumentError, SettingsError, UnresolvableReference
 from openapi_tools.loading.document import Document
 from openapi_tools.loading.document_overlays import Overlays, list_overlays
 from openapi_tools.loading.plain_data import as_plain_data
@@ -273,8 +273,26 @@ def make_fetcher(
     loop: asyncio.AbstractEventLoop | None = None,
 ) -> Fetcher:
     """Return the fetcher of one load, by arguments of `load_tools`; its class says more."""
-    from openapi_tools.loading.fetching import Fetcher  # start-up time: it imports httpx
-
     if getattr(client, "fetches_documents", True) is False:
         client = None  # of `openapi_tools.testing`
-    return Fetcher(url, settings, credentials=credentials, client=client, record=record, loop=loop)
+    fetcher: Fetcher = _import_fetching().Fetcher(
+        url, settings, credentials=credentials, client=client, record=record, loop=loop
+    )
+    return fetcher
+
+
+def adapt_application(options: LoadOptions) -> LoadOptions:
+    """Return the options for a source that is an ASGI application in this process."""
+    if options.client is not None:
+        raise SettingsError("client: an application is called in this process; omit it.")
+    source, settings, client = _import_fetching().adapt_application(
+        options.source, options.settings
+    )
+    return replace(options, source=source, settings=settings, client=client)
+
+
+def _import_fetching() -> Any:
+    # Start-up time: it imports httpx, which documents in files do not need.
+    from openapi_tools.loading import fetching
+
+    return fetching

@@ -15,7 +15,7 @@ from openapi_tools.common.json_values import Node, as_boolean, as_dict, as_list,
 from openapi_tools.common.visible_text import plain_text, short_hash
 from openapi_tools.loading.keyword_values import ANNOTATIONS
 from openapi_tools.model import Encoding, Parameter
-from openapi_tools.requests.body import file_schema
+from openapi_tools.requests.file_schema import file_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,7 +13,11 @@ from openapi_tools import errors
 from openapi_tools.auth import check_credentials
 from openapi_tools.common.options import Select
 from openapi_tools.conformance.response_check import make_response_check
-from openapi_tools.loading.document_reader import DocumentReader, LoadOptions
+from openapi_tools.loading.document_reader import (
+    DocumentReader,
+    LoadOptions,
+    adapt_application,
+)
 from openapi_tools.loading.lazy_dict import materialize
 from openapi_tools.loading.loaded_tool import LoadedTool, ToolBuilder
 from openapi_tools.loading.openapi_3 import convert_to_openapi_3
@@ -89,41 +93,12 @@ def load_tools(
     """
     try:
         settings = make_settings(settings, members)
-        return _load(
+        return load_by_options(
             LoadOptions(source, settings, credentials, overlays, client, strict), select, config
         )
     except errors.OpenAPIToolsError as error:
         # A traceback of this frame shows no secret.
         source, credentials, overlays, members = "", None, (), {}
-        raise errors.strip_traceback(error)  # noqa: B904 -- the same one
-
-
-async def aload_tools(
-    source: str | os.PathLike[str] | bytes | Mapping[str, Any] | Application | None = None,
-    *,
-    select: Select | None = None,
-    credentials: Mapping[str, Any] | None = None,
-    settings: Settings | None = None,
-    client: Client | None = None,
-    strict: bool = False,
-    overlays: Sequence[Overlay] | Overlay = (),
-    config: str | os.PathLike[str] | Mapping[str, Any] | None = None,
-    **members: Unpack[SettingsMembers],
-) -> Toolset:
-    """Run `load_tools` in a thread, so that the event loop is not blocked."""
-    import asyncio  # start-up time: `load_tools` may need none
-
-    loop = asyncio.get_running_loop()
-
-    def load() -> Toolset:
-        chosen = make_settings(settings, members)
-        options = LoadOptions(source, chosen, credentials, overlays, client, strict)
-        return _load(options, select, config, loop=loop)
-
-    try:
-        return await asyncio.to_thread(load)
-    except errors.OpenAPIToolsError as error:
-        source, credentials, overlays, members = "", None, (), {}  # as above
         raise errors.strip_traceback(error)  # noqa: B904 -- the same one
 
 
@@ -138,10 +113,10 @@ def load_with_record(
         record: Gets the responses of servers, or has them from the same load in another process.
     """
     options = LoadOptions(None, make_settings(None, members), None)
-    return _load(options, None, config, record=record)
+    return load_by_options(options, None, config, record=record)
 
 
-def _load(
+def load_by_options(
     options: LoadOptions,
     select: Select | None,
     config: str | os.PathLike[str] | Mapping[str, Any] | ConfigFile | None,
@@ -149,6 +124,15 @@ def _load(
     loop: asyncio.AbstractEventLoop | None = None,
     record: FetchRecord | None = None,
 ) -> Toolset:
+    """Load the tools as `load_tools` does, whose arguments are in the options.
+
+    Args:
+        options: How the document is read.
+        select: Which operations become tools; None for all.
+        config: A configuration; None for that of the options' source, if it is one.
+        loop: An event loop of another thread, which fetches the document.
+        record: As for `load_with_record`.
+    """
     if select is not None:
         select = Select.parse(select)  # before anything is read
     credentials = check_credentials(options.credentials)
@@ -159,7 +143,7 @@ def _load(
 
         options, file = configured_tools.read_options(options, config)
     if callable(options.source):
-        options = _adapt_application(options)
+        options = adapt_application(options)
     reader = DocumentReader(options, record=record, loop=loop)
     # The collector would walk over the growing document again and again, a third of the time.
     try:
@@ -178,15 +162,6 @@ def _load(
         )
         toolset = configured_tools.apply_lock(toolset, file)
     return toolset if select is None else toolset.select(select)
-
-
-def _adapt_application(options: LoadOptions) -> LoadOptions:
-    from openapi_tools.loading.fetching import adapt_application  # start-up time: it imports httpx
-
-    if options.client is not None:
-        raise errors.SettingsError("client: an application is called in this process; omit it.")
-    source, settings, client = adapt_application(options.source, options.settings)
-    return replace(options, source=source, settings=settings, client=client)
 
 
 def _load_through_cache(reader: DocumentReader) -> Toolset:

@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from pydantic_core import from_json
-
+from openapi_tools.common.json_values import parse_json_bytes
 from openapi_tools.errors import InvalidDocument
 from openapi_tools.loading import plain_data
 from openapi_tools.loading.duplicate_keys import find_duplicate_keys
@@ -43,7 +42,7 @@ def read_json(data: bytes, *, check: bool, strict: bool) -> tuple[Any, list[str]
     if len(data) > _DENSE_BYTES and len(data.translate(None, _NO_VALUES)) > plain_data.MAX_NODES:
         raise InvalidDocument(f"{plain_data.TOO_MANY}.")
     try:
-        root = from_json(data, allow_inf_nan=False)
+        root = parse_json_bytes(data, allow_inf_nan=False)
     except ValueError as error:
         raise _describe_fault(data, str(error)) from None
     if not check:
@@ -64,7 +63,7 @@ def _describe_fault(data: bytes, message: str) -> InvalidDocument:
             return InvalidDocument(f"not valid JSON: {place}: {fault}.")
     # Without the rule about infinite numbers: what it accepts now is JSON but for these.
     try:
-        from_json(data)
+        parse_json_bytes(data)
     except ValueError:
         return NotJSON(f"not valid JSON: {place}: {text}.")
     return InvalidDocument(f"{place}: {plain_data.NOT_FINITE}.")

@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 from openapi_tools.common.http_rules import WEB_URL
 from openapi_tools.errors import InvalidDocument, SourceError
 from openapi_tools.loading import other_files
+from openapi_tools.loading.parse_json import NotJSON, read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -260,12 +261,9 @@ def _parse(data: bytes, *, check: bool, strict: bool) -> Parsed:
     # JSON is YAML, too, but YAML is built in Python, many times more slowly.
     if not _BRACKET.match(data) or _FLOW_MAPPING.match(data):
         return _parse_yaml(data, check=check, strict=strict)
-    # Start-up time: it imports pydantic-core, which `import load_tools` does without.
-    from openapi_tools.loading import parse_json
-
     try:
-        root, warnings = parse_json.read_json(data, check=check, strict=strict)
-    except parse_json.NotJSON as fault:
+        root, warnings = read_json(data, check=check, strict=strict)
+    except NotJSON as fault:
         try:
             remark = f"{fault.reason} It was read as YAML."
             return _parse_yaml(data, remark, check=check, strict=strict)

@@ -24,12 +24,12 @@ from openapi_tools.requests.encoding import (
     json_bytes,
     point_at_argument,
 )
+from openapi_tools.state.file_store import StoredFile, find_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from openapi_tools.settings import Settings
-    from openapi_tools.state.file_store import StoredFile
 
     _Write = Callable[[RequestBody, Any, "BodySources"], "RequestContent"]
 
@@ -37,7 +37,6 @@ _OCTETS = "application/octet-stream"
 _UTF8_TEXT = "text/plain; charset=utf-8"
 _ESCAPES = str.maketrans({"\r": "%0D", "\n": "%0A", '"': "%22"})
 _CONTROLS = frozenset(chr(code) for code in (*range(0x20), 0x7F)) - {"\r", "\n"}
-_HANDLE_DESCRIPTION = "The `handle` that a response returned for a file; the best way to send one."
 _OWN_HEADERS = frozenset({"content-disposition", "content-type", "content-length"})
 
 
@@ -312,31 +311,6 @@ def _escape_name(name: str) -> str:
     return name.translate(_ESCAPES)
 
 
-def file_schema(settings: Settings) -> dict[str, Any]:
-    """Return the JSON Schema 2020-12 of a file argument; settings allow handles and paths."""
-    has_store = settings.files is not None or settings.download_dir is not None
-    bytes_of = "The bytes, base64-encoded" + ("; prefer a handle." if has_store else ".")
-    sources = {
-        "base64": {"type": "string", "description": bytes_of},
-        "text": {"type": "string", "description": "The content as text, sent as UTF-8."},
-    }
-    if settings.file_roots:
-        sources["path"] = {"type": "string", "description": "Path of a local file to send."}
-    if has_store:
-        sources = {"handle": {"type": "string", "description": _HANDLE_DESCRIPTION}, **sources}
-    return {
-        "type": "object",
-        "properties": {
-            **sources,
-            "filename": {"type": "string", "minLength": 1},
-            "content_type": {"type": "string", "description": "Media type, e.g. image/png."},
-        },
-        "additionalProperties": False,
-        # Exactly one source: two of them could differ, and nobody would know which was sent.
-        "oneOf": [{"required": [source]} for source in sources],
-    }
-
-
 def read_file(value: Any, settings: Settings) -> FileUpload:
     """Return the file of an argument, or raise InputError; a string alone is never a path."""
     sources_given = (
@@ -353,9 +327,6 @@ def read_file(value: Any, settings: Settings) -> FileUpload:
             case "text":
                 content = encode_text(value[source])
             case _:
-                # Start-up time: loading imports this module, and stores import asyncio.
-                from openapi_tools.state.file_store import find_file
-
                 content = find_file(source, value[source], settings)
     except InputError as error:
         raise InputError(error.reason, pointer=f"/{source}") from None

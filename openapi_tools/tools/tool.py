@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import sys
 import threading
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -343,12 +344,11 @@ class OperationTool:
         # The first call of a program imports httpx, h11 and more for some 100 ms. In a thread,
         # so that the event loop goes on meanwhile.
         if self._caller is None and not _is_imported.is_set():
-            # Start-up time: tools are loaded and shown without it.
-            import asyncio
-
+            # Not imported here: it takes 10 ms, and a loop of asyncio has imported it.
+            asyncio: Any = sys.modules.get("asyncio")
             try:
                 loop = asyncio.get_running_loop()
-            except RuntimeError:  # another library's loop: the call says so
+            except (AttributeError, RuntimeError):  # another library's loop: the call says so
                 return self._find_caller()
             await loop.run_in_executor(None, self._find_caller)
         return self._find_caller()

@@ -19,7 +19,7 @@ from openapi_tools.common.options import VARIABLE, Select, check_keys, close_nam
 from openapi_tools.common.setting_fields import DEFAULT_SETTINGS
 from openapi_tools.configuration.tool_shape import credential_shape, shape_operation, shape_schema
 from openapi_tools.errors import CredentialsError, SettingsError, strip_traceback
-from openapi_tools.requests.body import file_schema
+from openapi_tools.requests.file_schema import file_schema
 from openapi_tools.tools.session import Provenance, Session, make_settings, open_session
 from openapi_tools.toolsets.document_info import DocumentInfo
 from openapi_tools.toolsets.toolset import Toolset

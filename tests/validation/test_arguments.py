@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from tools.answering import answering
 
 from openapi_tools.errors import InputError
-from openapi_tools.requests.body import file_schema
+from openapi_tools.requests.file_schema import file_schema
 from openapi_tools.settings import Settings
 from openapi_tools.validation.checker import Checker
 
