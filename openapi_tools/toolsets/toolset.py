@@ -330,8 +330,12 @@ class Toolset(ToolHooks):
             context: As for `execute`.
 
         Returns:
-            An asynchronous iterator, which raises nothing but cancellation: `stopped` says how it
-            ended. `await pages.collect()` returns all items as one result.
+            An asynchronous iterator, which raises nothing but cancellation; `await pages.collect()`
+            returns one result. `reason` says why it ended: `complete`; a limit (`max_items`,
+            `max_pages`, `timeout`); `loop`: a URL, a cursor or items came again; `no_progress`: ten
+            pages without items; `outside`: the next page is not one of the API; `no_way`: no
+            argument requests more; `no_items`: no list; `dry_run`; or `error`, with its result in
+            `error`. `following` has the arguments that continue.
         """
         limits = (max_items, max_pages, timeout)
         return self._calls.pages(name, arguments, limits, on_page=on_page, context=context)
