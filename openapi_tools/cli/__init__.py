@@ -15,9 +15,11 @@ import click
 
 from openapi_tools._version import __version__
 from openapi_tools.cli.command_options import command_of
+from openapi_tools.cli.encodings import ERRORS
 from openapi_tools.cli.help_texts import write_epilog
 from openapi_tools.cli.option_names import use_option_names
-from openapi_tools.cli.output import COMPLETION_VARIABLE, PROGRAM, clean, has_colours
+from openapi_tools.cli.output import COMPLETION_VARIABLE, PROGRAM, print_error
+from openapi_tools.cli.styles import colour_choice
 from openapi_tools.errors import OpenAPIToolsError
 
 if TYPE_CHECKING:
@@ -73,8 +75,7 @@ class CommandGroup(click.Group):
         """Run a command, or answer a shell that completes one, and exit."""
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):
-                # What the terminal's encoding does not have is written as an escape.
-                stream.reconfigure(errors="backslashreplace")
+                stream.reconfigure(errors=ERRORS)
         if instruction := os.environ.get(COMPLETION_VARIABLE):
             sys.exit(_import_later("completion.complete")(self, instruction))
         sys.exit(_run_group(self, list(sys.argv[1:] if args is None else args)))
@@ -98,7 +99,7 @@ def _import_later(path: str) -> Callable[..., Any]:
 
 def _run_group(group: click.Group, args: list[str]) -> int:
     if sys.stdout is None:
-        _print_error("standard output is closed.")
+        print_error("standard output is closed.")
         return _OUTPUT_FAILED
     try:
         code = _run_command(group, args)
@@ -109,32 +110,28 @@ def _run_group(group: click.Group, args: list[str]) -> int:
     except OSError as error:
         with contextlib.suppress(OSError):
             _discard_output()
-            _print_error(f"input or output failed: {error.strerror or type(error).__name__}.")
+            print_error(f"input or output failed: {error.strerror or type(error).__name__}.")
         return _OUTPUT_FAILED
     return code
 
 
 def _run_command(group: click.Group, args: list[str]) -> int:
     try:
-        with group.make_context(PROGRAM, args, color=None if has_colours() else False) as context:
+        with group.make_context(PROGRAM, args, color=colour_choice()) as context:
             code = group.invoke(context)
     except click.exceptions.Exit as exit_:
         return exit_.exit_code
     except click.ClickException as error:
         if isinstance(error, click.UsageError) and error.ctx is not None:
             click.echo(error.ctx.get_usage(), err=True)
-        _print_error(error.format_message())
+        print_error(error.format_message())
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         return _INTERRUPTED
     except OpenAPIToolsError as error:
-        _print_error(use_option_names(error))
+        print_error(use_option_names(error))
         return 2
     return code if isinstance(code, int) else 0
-
-
-def _print_error(text: str) -> None:
-    click.echo(f"{PROGRAM}: error: {clean(text, lines=False)}", err=True)
 
 
 def _discard_output() -> None:

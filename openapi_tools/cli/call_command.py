@@ -15,7 +15,8 @@ from openapi_tools.cli.command_options import read_setting_options
 from openapi_tools.cli.credential_options import read_credential_options
 from openapi_tools.cli.mock_tools import add_user_credentials, load_for_calls, user_credentials
 from openapi_tools.cli.option_names import CREDENTIAL_OPTIONS, use_option_names
-from openapi_tools.cli.output import clean, print_note, print_text, show_progress
+from openapi_tools.cli.output import clean, print_note, print_text
+from openapi_tools.cli.progress import show_progress
 from openapi_tools.cli.result_output import INCOMPLETE, print_headers, print_result
 from openapi_tools.cli.tool_loading import connection_hint, find_tool
 from openapi_tools.common.setting_fields import SettingFields

@@ -9,7 +9,8 @@ from typing import Any
 import click
 
 from openapi_tools.changes.document_diff import differences_of, listed_tools
-from openapi_tools.cli.output import clean, print_note, show_progress
+from openapi_tools.cli.output import clean, print_note
+from openapi_tools.cli.progress import show_progress
 from openapi_tools.cli.reports import CommandReport, print_report
 from openapi_tools.cli.tool_loading import load_source, parse_source, select_tools
 from openapi_tools.conformance.findings import Finding

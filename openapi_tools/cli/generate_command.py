@@ -11,8 +11,9 @@ from openapi_tools.changes.tool_changes import change_to_data, describe_change
 from openapi_tools.cli.command_options import config_option, read_setting_options
 from openapi_tools.cli.credential_options import read_credential_options
 from openapi_tools.cli.option_names import report_skipped
-from openapi_tools.cli.output import clean, format_json, print_text, show_progress, skipped_data
+from openapi_tools.cli.output import clean, format_json, print_text, skipped_data
 from openapi_tools.cli.page_file import write_page
+from openapi_tools.cli.progress import show_progress
 from openapi_tools.cli.project_packages import combine_filters, read_project_jobs
 from openapi_tools.cli.tool_loading import (
     load_spec,

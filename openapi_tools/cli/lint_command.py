@@ -8,7 +8,8 @@ import yaml
 
 from openapi_tools.cli.command_options import read_setting_options
 from openapi_tools.cli.credential_options import read_credential_options
-from openapi_tools.cli.output import clean, print_note, show_progress, skipped_data, write_new_file
+from openapi_tools.cli.output import clean, print_note, skipped_data, write_new_file
+from openapi_tools.cli.progress import show_progress
 from openapi_tools.cli.reports import CommandReport, print_report
 from openapi_tools.cli.tool_loading import (
     load_source,

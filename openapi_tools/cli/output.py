@@ -1,27 +1,26 @@
 """What commands write: results to standard output, notes to standard error.
 
-Text is safe for a terminal: characters that control one are escaped.
+Text is safe for a terminal: characters that control one are escaped. On a terminal it is wrapped to
+its width; in a pipe every note and every row is one line.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import shutil
+import re
 import sys
-import threading
-import time
-import unicodedata
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from openapi_tools.cli.encodings import escape_unencodable, output_encoding
+from openapi_tools.cli.styles import colour_choice, colour_json, style_label
+from openapi_tools.cli.text_layout import wrap_text
 from openapi_tools.common.json_values import dump_json, escape_controls, select_attributes
 from openapi_tools.errors import OutputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from openapi_tools.generate import Report
@@ -31,6 +30,12 @@ if TYPE_CHECKING:
 PROGRAM = "openapi-tools"
 COMPLETION_VARIABLE = "_OPENAPI_TOOLS_COMPLETE"
 """The environment variable with which a shell asks for completions."""
+
+_DEFAULT_SIZE = (80, 24)
+# Lines that `tool.description` adds to those of the document.
+_ADDED_LINES = ("Returns: ", "Fails: ")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s")
+_NO_LETTER_OR_DIGIT = re.compile(r"[\W_]+")
 
 
 def clean(text: str, *, lines: bool = True) -> str:
@@ -42,9 +47,17 @@ def clean(text: str, *, lines: bool = True) -> str:
 
 def format_json(value: Any, *, pretty: bool = True) -> str:
     """Return a value as JSON that a terminal may show."""
+    if output_encoding():  # a reader may not know the encoding, and `\\U0001f3b5` is not JSON
+        return json.dumps(value, indent=2) if pretty else json.dumps(value, separators=(",", ":"))
     text = json.dumps(value, ensure_ascii=False, indent=2) if pretty else dump_json(value)
     # JSON has such characters in strings only, where the same escapes are valid.
     return clean(text)
+
+
+def print_json(text: str) -> None:
+    """Write JSON text to standard output, in colours on a terminal."""
+    # Not in a pipe, whatever FORCE_COLOR says: another program parses it.
+    click.echo(colour_json(text) if terminal_width() and colour_choice() is not False else text)
 
 
 def print_text(text: str = "") -> None:
@@ -52,9 +65,30 @@ def print_text(text: str = "") -> None:
     click.echo(text)
 
 
+def print_wrapped(text: str, *, indent: str = "") -> None:
+    """Write clean text to standard output, wrapped on a terminal.
+
+    Args:
+        text: The text.
+        indent: What further lines of a paragraph begin with.
+    """
+    width = terminal_width()
+    print_text("\n".join(wrap_text(text, width, indent=indent)) if width else text)
+
+
 def print_note(text: str) -> None:
-    """Write one line to standard error."""
-    click.echo(clean(text, lines=False), err=True)
+    """Write a note to standard error: one line, or wrapped on a terminal."""
+    click.echo(style_label(_wrap_note(clean(text, lines=False))), err=True)
+
+
+def print_error(text: str) -> None:
+    """Write why a command ends to standard error, as `print_note`."""
+    click.echo(style_label(_wrap_note(f"{PROGRAM}: error: {clean(text, lines=False)}")), err=True)
+
+
+def _wrap_note(line: str) -> str:
+    width = note_width()
+    return "\n".join(wrap_text(line, width, indent="  ")) if width else line
 
 
 def write_new_file(path: Path, text: str, *, force: bool) -> None:
@@ -75,48 +109,60 @@ def skipped_data(source: Toolset | Report) -> dict[str, Any]:
     return {"skipped": skipped, "warnings": list(source.warnings)}
 
 
-def tool_summary(tool: OperationTool) -> str:
+def tool_title(tool: OperationTool) -> str:
     """Return the first line of a tool's description."""
     return next((line for line in tool.description.splitlines() if line.strip()), "")
 
 
-def has_colours() -> bool:
-    """Return whether a terminal may get colours, as NO_COLOR and TERM say (no-color.org)."""
-    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+def tool_summary(tool: OperationTool) -> str:
+    """Return what a tool does, in a line: its title, or the first sentence after it.
+
+    A title such as FastAPI's `List Users` for `list_users` only repeats the name.
+    """
+    title, text = tool_title(tool), tool.description.lstrip()
+    if _fold_letters(title) not in map(_fold_letters, (tool.name, tool.operation_id)):
+        return title
+    lines = text[len(title) :].strip().partition("\n\n")[0].splitlines()
+    words = " ".join(line.strip() for line in lines if not line.startswith(_ADDED_LINES))
+    return _SENTENCE_END.split(words, maxsplit=1)[0] or title
+
+
+def _fold_letters(text: str) -> str:
+    return _NO_LETTER_OR_DIGIT.sub("", text).casefold()
+
+
+def terminal_size(stream: TextIO | None) -> tuple[int, int] | None:
+    """Return the columns and lines of a terminal, or None for a file, a pipe or no stream.
+
+    COLUMNS and LINES override them.
+    """
+    if stream is None or stream.closed or not stream.isatty():
+        return None
+    try:
+        columns, lines = os.get_terminal_size(stream.fileno())
+    except OSError:
+        columns, lines = 0, 0
+    return (
+        _read_size("COLUMNS") or columns or _DEFAULT_SIZE[0],
+        _read_size("LINES") or lines or _DEFAULT_SIZE[1],
+    )
+
+
+def _read_size(name: str) -> int:
+    value = os.environ.get(name, "")
+    return int(value) if value.isascii() and value.isdecimal() else 0
 
 
 def terminal_width() -> int | None:
     """Return the columns of the terminal that standard output is; None for a file or a pipe."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    size = terminal_size(sys.stdout)
+    return None if size is None else size[0]
 
 
-def text_width(text: str) -> int:
-    """Return the columns that a text takes: none for marks, two for wide characters.
-
-    Spec: Unicode Standard Annex 11, East Asian Width.
-    """
-    return len(text) if text.isascii() else sum(map(_character_width, text))
-
-
-def _character_width(character: str) -> int:
-    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
-
-
-def cut_to_width(text: str, width: int) -> str:
-    """Return the longest beginning of a text that takes at most a width."""
-    remaining = width
-    for index, character in enumerate(text):
-        remaining -= _character_width(character)
-        if remaining < 0:
-            return text[:index]
-    return text
-
-
-def pad_to_width(text: str, width: int) -> str:
-    """Return a text followed by spaces up to a width."""
-    return text + " " * (width - text_width(text))
+def note_width() -> int | None:
+    """Return the columns of the terminal that standard error is; None for a file or a pipe."""
+    size = terminal_size(sys.stderr)
+    return None if size is None else size[0]
 
 
 def print_paged(text: str) -> None:
@@ -124,38 +170,11 @@ def print_paged(text: str) -> None:
 
     An empty PAGER, and a terminal that cannot move its cursor, get the text without a pager.
     """
-    lines = text.count("\n") + 1
+    size = terminal_size(sys.stdout)
     can_page = os.environ.get("PAGER") != "" and os.environ.get("TERM") != "dumb"
-    if terminal_width() and can_page and lines >= shutil.get_terminal_size().lines:
-        click.echo_via_pager(text + "\n", color=None if has_colours() else False)
+    if size and can_page and text.count("\n") + 1 >= size[1]:
+        if encoding := output_encoding():  # click would write `?`
+            text = escape_unencodable(text, encoding)
+        click.echo_via_pager(text + "\n", color=colour_choice())
     else:
         print_text(text)
-
-
-@contextlib.contextmanager
-def show_progress(message: str) -> Iterator[None]:
-    """Show on a terminal that something takes longer than a second; nothing elsewhere."""
-    stream = sys.stderr
-    if stream is None or not stream.isatty():
-        yield
-        return
-    is_done = threading.Event()
-    line = clean(message, lines=False)
-    ticker = threading.Thread(target=_write_seconds, args=(stream, line, is_done), daemon=True)
-    ticker.start()
-    try:
-        yield
-    finally:
-        is_done.set()
-        ticker.join()
-
-
-def _write_seconds(stream: TextIO, message: str, is_done: threading.Event) -> None:
-    text, start = "", time.monotonic()
-    while not is_done.wait(1):
-        text = f"{message} … {time.monotonic() - start:.0f} s"
-        stream.write(f"\r{text}")
-        stream.flush()
-    # Spaces rather than an escape sequence, which not every terminal knows.
-    stream.write(f"\r{' ' * len(text)}\r" if text else "")
-    stream.flush()

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from openapi_tools.browse.one_file import render_page
-from openapi_tools.cli.output import print_note, show_progress
+from openapi_tools.cli.output import print_note
+from openapi_tools.cli.progress import show_progress
 from openapi_tools.errors import format_count
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from dataclasses import astuple
 from typing import TYPE_CHECKING
 
 from openapi_tools.cli.mock_tools import load_mock
-from openapi_tools.cli.output import clean, print_note, show_progress
+from openapi_tools.cli.output import clean, print_note
+from openapi_tools.cli.progress import show_progress
 from openapi_tools.cli.reports import CommandReport, ReportCase, print_report
 from openapi_tools.cli.tool_loading import select_tools
 from openapi_tools.common.json_values import select_attributes

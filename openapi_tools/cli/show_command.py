@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,21 +12,20 @@ from openapi_tools.browse.tool_facts import describe_tool_facts
 from openapi_tools.cli.argument_values import allowed_values
 from openapi_tools.cli.output import (
     clean,
-    cut_to_width,
     format_json,
-    pad_to_width,
+    print_json,
     print_paged,
-    print_text,
     terminal_width,
-    text_width,
 )
+from openapi_tools.cli.styles import style_secondary
+from openapi_tools.cli.text_layout import format_grid, text_width, wrap_text
 from openapi_tools.cli.tool_loading import find_tool, load_spec, report_missing_server
 from openapi_tools.common.json_values import dump_json, follow_references
 from openapi_tools.model import DEFAULT_STYLES
 from openapi_tools.validation.example_calls import example_call
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from openapi_tools.tools.tool import OperationTool
 
@@ -45,7 +43,7 @@ def show_tool(spec: str, tool: str, *, wants_json: bool, wants_schema: bool) -> 
     target = find_tool(toolset, tool)
     if wants_schema or wants_json:
         data = target.input_schema if wants_schema else describe_tool_facts(target, toolset)
-        print_text(format_json(data))
+        print_json(format_json(data))
     else:
         # A call needs the options of a server configuration again, so the example has them.
         view = getattr(toolset.session.served, "arguments", [])
@@ -126,7 +124,7 @@ def _format_arguments(
     cells = [row[: len(widths)] for row in table]
     for row, lines in zip(table, format_grid(cells, widths), strict=True):
         if row is table[0]:
-            yield _heading(lines[0])
+            yield style_secondary(lines[0])
             continue
         yield lines[0].replace(row[0], click.style(row[0], fg="cyan"), 1)
         yield from lines[1:]
@@ -220,29 +218,3 @@ def _describe_location(place: dict[str, Any]) -> str:
     described = style + (", explode" if place["explode"] else "")
     notation = place["media_type"] or ("" if has_defaults else described)
     return f"{location}{wire_name}" + (f" ({notation})" if notation else "")
-
-
-def wrap_text(text: str, width: int) -> list[str]:
-    """Return a text as lines of at most a width, broken at spaces if there are some."""
-    lines, width = list[str](), max(width, 2)
-    for paragraph in text.split("\n"):
-        line = ""
-        for word in paragraph.split():
-            if line and text_width(line) + 1 + text_width(word) > width:
-                lines.append(line)
-                line = ""
-            line += f" {word}" if line else word
-            while text_width(line) > width:
-                start = cut_to_width(line, width)
-                lines.append(start)
-                line = line[len(start) :]
-        lines.append(line)
-    return lines
-
-
-def format_grid(rows: Sequence[Sequence[str]], widths: Sequence[int]) -> Iterator[list[str]]:
-    """Yield the lines of each row, whose cells are wrapped to the widths of their columns."""
-    for row in rows:
-        cells = [wrap_text(cell, width) for cell, width in zip(row, widths, strict=True)]
-        lines = zip_longest(*cells, fillvalue="")
-        yield ["  ".join(map(pad_to_width, line, widths)).rstrip() for line in lines]

@@ -14,7 +14,8 @@ import click
 from openapi_tools.cli.command_options import config_option, option_values, read_setting_options
 from openapi_tools.cli.credential_options import read_credential_options
 from openapi_tools.cli.option_names import use_option_names
-from openapi_tools.cli.output import print_note, show_progress, tool_summary
+from openapi_tools.cli.output import print_note, tool_summary
+from openapi_tools.cli.progress import show_progress
 from openapi_tools.common.options import Select
 from openapi_tools.errors import CallError, SourceError, format_count
 from openapi_tools.loading.load import load_tools

@@ -143,7 +143,22 @@ def python_name(name: str) -> str:
     return f"{identifier}_" if keyword.iskeyword(identifier) else identifier
 
 
+def describe_signature(tool: Any) -> tuple[str, str, str]:
+    """Return the required and the optional arguments of a tool and its response, as in a stub."""
+    required, optional, response, _ = _stub_parts(tool, _ROOM, _quote_name)
+    return ", ".join(required), ", ".join(optional), response
+
+
 def _stub_line(tool: Any, room: int, named: Callable[[str], str]) -> str:
+    required, optional, response, words = _stub_parts(tool, room, named)
+    arguments = ", ".join([*required, *["*"] * bool(optional), *optional])
+    response = response and f" -> {response}"
+    return f"{named(tool.name)}({arguments}){response}{words and f'  # {words}'}"
+
+
+def _stub_parts(
+    tool: Any, room: int, named: Callable[[str], str]
+) -> tuple[list[str], list[str], str, str]:
     schema, answer = tool.input_schema, tool.answer_schema
     properties, required = schema.get("properties", {}), dict.fromkeys(schema.get("required", ()))
     each = _TYPE // (1 + len(required) // 8)
@@ -152,23 +167,18 @@ def _stub_line(tool: Any, room: int, named: Callable[[str], str]) -> str:
     ]
     optional_names = [name for name in _order_arguments(tool, properties) if name not in required]
     room -= len(tool.name) + sum(map(len, signature))
-    shape = (
-        "" if answer is None else f" -> {_write_type(answer, answer, _clamp(room // 3, _SHAPE))}"
-    )
-    words = _first_sentence(tool.description, _clamp(room - len(shape) - 2 * _OPTIONAL, _WORDS))
+    shape = "" if answer is None else _write_type(answer, answer, _clamp(room // 3, _SHAPE))
+    shape_length = len(shape) + (len(" -> ") if shape else 0)
+    words = _first_sentence(tool.description, _clamp(room - shape_length - 2 * _OPTIONAL, _WORDS))
     if words == _one_line(f"{tool.method} {tool.path}", _WORDS[1]):
         words = ""
-    room -= len(shape) + len(words)
+    room -= shape_length + len(words)
     optional = (
         f"{named(name)}: {_write_type(properties[name], schema, _TYPE // 2)}"
         for name in optional_names
     )
-    signature += (
-        ["*", *_take_fitting(optional, len(optional_names), max(room, _OPTIONAL))]
-        if optional_names
-        else []
-    )
-    return f"{named(tool.name)}({', '.join(signature)}){shape}{words and f'  # {words}'}"
+    listed = list(_take_fitting(optional, len(optional_names), max(room, _OPTIONAL)))
+    return signature, listed, shape, words
 
 
 def _order_arguments(tool: Any, properties: Mapping[str, Any]) -> list[str]:

@@ -5,7 +5,7 @@ import shutil
 import captures
 import pytest
 
-from openapi_tools.cli.output import text_width
+from openapi_tools.cli.text_layout import text_width
 
 USUAL = [("list", 80, True), ("show", 80, False)]
 

@@ -1,12 +1,14 @@
 """`openapi-tools list`: in a pipe, on a terminal, as data."""
 
 import json
+import re
+from dataclasses import replace
 
 import pytest
 import terminals
 
-from openapi_tools.cli.list_command import format_table
-from openapi_tools.cli.output import text_width
+from openapi_tools.cli.text_layout import text_width
+from openapi_tools.cli.tool_table import ToolRow, format_tool_table
 
 
 def rows(result):
@@ -16,7 +18,12 @@ def rows(result):
 def test_every_tool_is_a_line_of_name_method_path_and_description(run, museum):
     lines = rows(run("list", museum))
 
-    assert lines[0] == ["get_museum_hours", "GET", "/museum-hours", "Get museum hours"]
+    assert lines[0] == [
+        "get_museum_hours",
+        "GET",
+        "/museum-hours",
+        "Get upcoming museum operating hours.",
+    ]
     assert [len(line) for line in lines] == [4] * 8
 
 
@@ -121,34 +128,77 @@ def test_costs_are_told_for_each_tool_and_in_all(run, museum):
 
 
 SONG = "\u97f3\u697d\u3092\u8074\u304f cafe\u0301 \U0001f3b5" * 9
-WIDE = ["listen", "GET", "/\u97f3\u697d", SONG]
-LONG = ["name_" * 13, "DELETE", "/" + "long/" * 40, "word " * 40]
-MARKUP = ["a", "GET", "/[bold]x[/bold]", "[link=file:///etc/passwd]click[/link] :warning:"]
+WIDE = ToolRow("listen", "GET", "/\u97f3\u697d", SONG)
+LONG = ToolRow("name_" * 13, "DELETE", "/" + "long/" * 40, "word " * 40, "destructive")
+MARKUP = ToolRow("a", "GET", "/[bold]x[/bold]", "[link=file:///etc/passwd]click[/link]")
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
-@pytest.mark.parametrize("costs", [[], ["12345", "6789"]])
+@pytest.mark.parametrize("numbers", [(), ("12,345", "6,789")])
 @pytest.mark.parametrize("width", [20, 40, 60, 80, 120, 200, 400])
-def test_no_line_is_wider_than_the_terminal_and_none_lacks_a_description(width, costs):
-    table = [[*row, *costs] for row in (WIDE, LONG, MARKUP)]
+def test_no_line_is_wider_than_the_terminal_and_none_lacks_a_description(width, numbers):
+    table = [replace(row, numbers=numbers) for row in (WIDE, LONG, MARKUP)]
 
-    lines = list(format_table(table, width))
+    lines = [COLOUR.sub("", line) for line in format_tool_table(table, width)]
 
-    plain = [line.replace("\x1b[0m", "").replace("\x1b[1m", "") for line in lines]
-    plain = [line.replace("\x1b[36m", "") for line in plain]
-    assert max(map(text_width, plain)) <= max(width, 44)
-    assert len(plain) == 4
-    if width >= 80:
-        seen = ["\u97f3\u697d\u3092" in plain[1], "wor" in plain[2], "[lin" in plain[3]]
-        assert seen == [True] * 3
-        assert costs or LONG[0][:60] in plain[2]
+    assert max(map(text_width, lines)) <= width
+    text = "\n".join(lines)
+    assert ["\u97f3\u697d\u3092" in text, "wor" in text, "[lin" in text] == [True] * 3
+    assert LONG.name in text.replace("\n", "")
 
 
-def test_paths_are_there_where_they_fit(museum, specs):
-    narrow = terminals.shown("list", museum, TERM="dumb")
-    wide = terminals.shown("list", specs / "discord.json", width=200, TERM="dumb")
-    small = terminals.shown("list", specs / "discord.json", width=80, TERM="dumb")
+def words_of(written):
+    return [line.split() for line in written.splitlines()]
 
-    assert narrow.splitlines()[0].split() == ["Name", "Method", "Path", "Description"]
-    assert wide.splitlines()[0].split() == ["Name", "Method", "Path", "Description"]
-    assert small.splitlines()[0].split() == ["Name", "Method", "Description"]
-    assert max(map(len, small.splitlines()[:243])) == 80
+
+def test_paths_are_cut_in_the_middle_and_names_are_whole(specs):
+    written = terminals.shown("list", specs / "discord.json", width=120, TERM="dumb")
+
+    lines = {words[0]: words[2] for words in words_of(written)[1:] if len(words) > 2}
+    assert lines["get_application_command"] == "/applications/{\u2026}/commands/{command_id}"
+    assert lines["get_guild_application_command_permissions"] == (
+        "/applications/\u2026/permissions"
+    )
+    assert "\u2026" not in "".join(lines)
+
+
+def test_a_name_wider_than_its_column_has_a_line_of_its_own(specs):
+    written = words_of(terminals.shown("list", specs / "discord.json", TERM="dumb"))
+
+    place = written.index(["list_guild_application_command_permissions"])
+    assert written[place + 1] == ["GET", "\u2026/permissions"]
+
+
+def test_a_narrow_terminal_gets_some_lines_for_each_tool(museum):
+    written = terminals.shown("list", museum, "--match", "buy", width=40, TERM="dumb")
+
+    assert written == (
+        "buy_museum_tickets\n"
+        "  POST /tickets\n"
+        "  Purchase museum tickets for general\n"
+        "  entry or special events.\n"
+        "\n"
+        "1 of 8 tools.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("summary", "description", "expected"),
+    [
+        ("List Users", "Every user of the shop. Sorted by name.", "Every user of the shop."),
+        ("list-users", "Every user\nof the shop\n\nMore.", "Every user of the shop"),
+        ("List Users", "", "List Users"),
+        ("List all users", "Every user.", "List all users"),
+        ("List users users get", "Every user.", "Every user."),
+    ],
+)
+def test_a_title_that_repeats_the_name_gives_way_to_the_description(
+    run, write, summary, description, expected
+):
+    listed = {"operationId": "list_users_users_get", "summary": summary, "description": description}
+    content = {"application/json": {"schema": {"title": "Users", "type": "array"}}}
+    listed["responses"] = {"200": {"description": "ok", "content": content}}
+
+    (row,) = rows(run("list", write({"/users": {"get": listed}})))
+
+    assert row == ["list_users", "GET", "/users", expected]

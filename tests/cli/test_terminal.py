@@ -7,8 +7,7 @@ import time
 import pytest
 import terminals
 
-from openapi_tools.cli.output import show_progress, text_width
-from openapi_tools.cli.show_command import wrap_text
+from openapi_tools.cli.progress import show_progress
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -18,6 +17,8 @@ COLOUR = re.compile(r"\x1b\[[0-9;]*m")
     [
         ("list", {}, True),
         ("list", {"NO_COLOR": "1"}, False),
+        ("list", {"NO_COLOR": "1", "FORCE_COLOR": "1"}, False),
+        ("list", {"TERM": "dumb", "FORCE_COLOR": "1"}, True),
         ("show get_museum_hours", {"NO_COLOR": ""}, True),
         ("show get_museum_hours", {"TERM": "dumb"}, False),
     ],
@@ -64,27 +65,6 @@ def test_a_list_longer_than_the_screen_goes_through_the_pager(museum, pager, hei
     assert "8 tools." in written
     if "NO_COLOR" in env:
         assert "\x1b" not in written
-
-
-def test_wide_characters_take_two_columns_and_marks_none():
-    texts = ("abc", "\u97f3", "e\u0301", "\u200b", "\uff21")
-
-    assert [text_width(text) for text in texts] == [3, 2, 1, 0, 2]
-
-
-@pytest.mark.parametrize(
-    ("text", "width", "expected"),
-    [
-        ("one two three", 7, ["one two", "three"]),
-        ("one\n\ntwo", 9, ["one", "", "two"]),
-        ("abcdefgh ij", 3, ["abc", "def", "gh", "ij"]),
-        ("\u97f3\u697d\u97f3", 4, ["\u97f3\u697d", "\u97f3"]),
-        ("", 5, [""]),
-        ("\u97f3\u697d", 1, ["\u97f3", "\u697d"]),
-    ],
-)
-def test_a_text_is_wrapped_at_blanks(text, width, expected):
-    assert wrap_text(text, width) == expected
 
 
 def terminal(monkeypatch):
