@@ -22,7 +22,10 @@ DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
 PAGES = ROOT / "build" / "docs"
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s#]+)(#[^)\s]+)?\)")
-COORDINATORS = ("agent_framework", "amplifier", "langchain", "llama_index", "mcp", "pydantic_ai")
+COORDINATORS = (
+    *("agent_framework", "amplifier", "langchain", "llama_index", "mcp", "mcp_tasks"),
+    "pydantic_ai",
+)
 OTHERS = {"README.md": "index.md", "specs/README.md": "specs.md"}
 """Pages that are not in this folder, and their names on the site."""
 COPIED = {".png", ".svg", ".yml", ".json", ".toml", ".py", ".txt"}
@@ -31,8 +34,16 @@ LONG_NUMBER = 10_000
 FIRST = "list"
 GROUP = re.compile(r"^(?:Server|Credentials|Reading|Settings).*:\n(?: .*\n)+", re.MULTILINE)
 """A group of options that most commands share, in the help of the first one."""
-SHOWN = {"OAuth2": [], "FolderStore": ["put", "open"], "Select": [], "Settings": []}
+SHOWN = {
+    "OAuth2": [],
+    "FolderStore": ["put", "open"],
+    "Select": [],
+    "Settings": [],
+    "ToolsServer": ["replace"],
+}
 """Members for users, of classes with others that other modules of ours use."""
+CALLED = {"ToolsServer": "create_server"}
+"""Classes that users call by another name."""
 
 
 def public_names(module):
@@ -41,7 +52,9 @@ def public_names(module):
     listed = re.search(r"^__all__ = \[(.*?)\]", source, re.MULTILINE | re.DOTALL)
     if listed:
         return re.findall(r'"(\w+)"', listed[1])
-    return re.findall(r"^(?:async )?def ([a-z]\w*)\(", source, re.MULTILINE)
+    functions = re.findall(r"^(?:async )?def ([a-z]\w*)\(", source, re.MULTILINE)
+    classes = [name for name in CALLED if f"class {name}(" in source]
+    return [*classes, *functions]
 
 
 def documented():
@@ -96,9 +109,14 @@ def _setting_row(name):
 
 def _directive(name):
     """Return the line by which mkdocstrings shows a name, with its members for users."""
-    shown = SHOWN.get(name.rpartition(".")[2])
-    options = "" if shown is None else f"    options:\n      members: {shown}\n"
-    return f"::: {name}\n{options}"
+    package, _, short = name.rpartition(".")
+    options = {}
+    if short in SHOWN:
+        options["members"] = SHOWN[short]
+    if short in CALLED:
+        options["heading"] = options["toc_label"] = f"{package}.{CALLED[short]}"
+    lines = "".join(f"      {option}: {value}\n" for option, value in options.items())
+    return f"::: {name}\n" + (f"    options:\n{lines}" if options else "")
 
 
 def help_section(name):
