@@ -49,7 +49,7 @@ class SettingFields:
         Setting(
             "Seconds to wait for the end of a long-running operation, which the API has only "
             "accepted (202).",
-            page="shaping.md#long-work",
+            page="shaping.md#long-running-operations",
             ge=0,
             finite=True,
         ),
@@ -79,7 +79,7 @@ class SettingFields:
         int,
         Setting(
             "Items to keep of each list in a response; 0 keeps all.",
-            page="shaping.md#answers",
+            page="shaping.md#responses",
             ge=0,
         ),
     ] = 0
@@ -88,7 +88,7 @@ class SettingFields:
         Setting(
             'Name patterns of properties to leave out of responses at any depth: `"*_url"`. '
             "They are case-sensitive.",
-            page="shaping.md#answers",
+            page="shaping.md#responses",
         ),
     ] = ()
     nulls: Annotated[bool, Setting("Keep properties of responses whose value is null.")] = True
@@ -348,7 +348,7 @@ class SettingFields:
         Setting(
             "Cache responses to GET as HTTP allows (RFC 9111), separately for each user and "
             "credential. This needs the extra `http-cache`.",
-            page="shared-state.md#cached-answers",
+            page="shared-state.md#cached-responses",
         ),
     ] = False
 
