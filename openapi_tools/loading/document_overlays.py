@@ -1,6 +1,7 @@
 """The overlays of one load, from any source, and their application to the document.
 
-Spec: OpenAPI Overlay 1.1.0; `openapi_tools.loading.overlays` reads and applies them.
+Spec: Overlay Specification 1.2.0; `openapi_tools.loading.overlays` reads them, and
+`openapi_tools.loading.overlay_actions` applies them.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urljoin, urlsplit
 
 from openapi_tools.common.http_rules import WEB_URL
-from openapi_tools.common.json_values import dump_json_bytes
+from openapi_tools.common.json_values import as_dict, dump_json_bytes
 from openapi_tools.common.options import type_name
 from openapi_tools.errors import InvalidDocument, InvalidOverlay, SettingsError
 from openapi_tools.loading.plain_data import MAX_DEPTH, as_plain_data
@@ -42,9 +43,9 @@ class Overlays:
         """Check them all, or raise InvalidOverlay for the first mistake."""
         if self._overlays is None:
             # Start-up time: few loads have overlays.
-            from openapi_tools.loading import json_paths, overlays
+            from openapi_tools.loading import json_paths, overlay_actions, overlays
 
-            self._apply, self._queries = overlays.apply_overlays, json_paths.Queries()
+            self._apply, self._queries = overlay_actions.apply_overlays, json_paths.Queries()
             parsed = [(source.name, _parse_overlay(source)) for source in self._sources]
             self._overlays = [
                 overlays.read_overlay(each.root, name, self._queries) for name, each in parsed
@@ -56,10 +57,13 @@ class Overlays:
         self.check()
         if not self._overlays:
             return root, []
+        # OpenAPI 3.2.0, 4.1.2.2.1: `$self` is the document's URI wherever it was retrieved.
+        own = as_dict(root).get("$self")
+        addresses = (*addresses, own) if isinstance(own, str) else addresses
         mismatches = [
             f"{source.name}#/extends: {overlay.extends!r:.200} is not the document that is loaded."
             for source, overlay in zip(self._sources, self._overlays, strict=True)
-            if _extends_another(overlay.extends, source.uri, addresses)
+            if _extends_another(overlay.extends, _base_uri(overlay, source), addresses)
         ]
         root, warnings = self._apply(root, self._overlays, self._queries, max_depth=MAX_DEPTH)
         return root, [*self._remarks, *mismatches, *warnings]
@@ -89,6 +93,14 @@ def _parse_overlay(source: Source) -> Parsed:
         return parse_document(source.data or b"", name=source.name, expected="'overlay'")
     except InvalidDocument as error:
         raise InvalidOverlay(error.reason, source=source.name, pointer=error.pointer) from None
+
+
+def _base_uri(overlay: Overlay, source: Source) -> str:
+    # Overlay 1.2.0, "Establishing the Base URI": `$self` counts before the address.
+    try:
+        return urljoin(source.uri, overlay.uri) if overlay.uri else source.uri
+    except ValueError:  # not a URL
+        return source.uri
 
 
 def _extends_another(extends: str, base: str, addresses: Sequence[str]) -> bool:

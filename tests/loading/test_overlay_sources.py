@@ -131,6 +131,28 @@ def test_another_document_in_extends_is_reported(tmp_path, extends, warns):
     assert warnings == ((expected,) if warns else ())
 
 
+@pytest.mark.parametrize(
+    ("own", "extends", "warns"),
+    [
+        # The examples of Overlay 1.2.0, appendix B.
+        ("https://example.com/overlays/farm.overlay.yaml", "../openapi/farm.json", False),
+        ("overlays/farm.overlay.yaml", "../openapi/farm.json", True),
+        ("https://example.org/overlays/farm.overlay.yaml", "../openapi/farm.json", True),
+        ("", "https://example.com/openapi/farm.json", False),
+        ("http://[", "https://example.com/openapi/farm.json", False),
+    ],
+)
+def test_extends_belongs_to_self_and_names_the_self_of_the_document(tmp_path, own, extends, warns):
+    source = farm(openapi="3.2.0", **{"$self": "https://example.com/openapi/farm.json"})
+    path = written(tmp_path / "mirror.json", source)
+    members = {"overlay": "1.2.0", "extends": extends, **({"$self": own} if own else {})}
+    named = written(tmp_path / "farm.overlay.json", ADD | members)
+
+    warnings = load_tools(path, overlays=[named]).warnings
+
+    assert any("is not the document that is loaded" in each for each in warnings) is warns
+
+
 def test_extends_of_a_document_at_a_url_is_compared_without_query():
     same = "HTTP://127.0.0.1:{port}/farm.json?v=2"
     with Site(lambda asked: Said(farm())) as site:

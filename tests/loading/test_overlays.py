@@ -1,4 +1,4 @@
-"""OpenAPI Overlays 1.0 and 1.1: what they change, what is refused, how much work they may be."""
+"""OpenAPI Overlays 1.0 to 1.2: what they change, what is refused, how much work they may be."""
 
 import copy
 import json
@@ -78,7 +78,11 @@ ONLY_1_1 = {
 }
 VERSIONS = [
     *((name, "1.0.0", *row) for name, row in CHANGES.items()),
-    *((name, "1.1.0", *row) for name, row in {**CHANGES, **ONLY_1_1}.items()),
+    *(
+        (name, version, *row)
+        for version in ("1.1.0", "1.2.0")
+        for name, row in {**CHANGES, **ONLY_1_1}.items()
+    ),
 ]
 
 
@@ -238,9 +242,10 @@ def test_a_pattern_that_cannot_be_used_is_told():
     ("change", "pointer", "words"),
     [
         ({"overlay": None}, "/overlay", "None is not a version"),
-        ({"overlay": 1.0}, "/overlay", "1.0 is not a version 1.0.x or 1.1.x; write it in quotes."),
-        ({"overlay": "1.1"}, "/overlay", "not a version 1.0.x or 1.1.x"),
+        ({"overlay": 1.0}, "/overlay", "1.0 is not a version 1.0.x, 1.1.x or 1.2.x; write it"),
+        ({"overlay": "1.1"}, "/overlay", "not a version 1.0.x, 1.1.x or 1.2.x"),
         ({"overlay": "2.0.0"}, "/overlay", "'2.0.0' is not a version"),
+        ({"overlay": "9.0.0"}, "/overlay", "'9.0.0' is not a version"),
         ({"info": []}, "/info", "is not an object"),
         ({"info": {"title": "t"}}, "/info", "'version' is missing"),
         ({"info": {"title": "t", "version": 1}}, "/info/version", "is not a string"),
@@ -291,6 +296,103 @@ def test_members_of_1_1_are_refused_in_1_0():
 
     assert copied.reason == "'copy' needs Overlay 1.1; this is 1.0."
     assert refusal({"target": "$"}, version="1.0.0", info=described).pointer == "/info/description"
+
+
+NOT_FOUND = {"404": {"description": "Not found"}}
+REUSED = {"$ref": "#/components/actions/not~1found", "target": "$.paths['/cows'].get.responses"}
+
+
+def reusing(*references, fields=None, name="not/found", **members):
+    """Return an overlay whose actions refer to one reusable action."""
+    reusable = {"fields": {"update": NOT_FOUND} if fields is None else fields, **members}
+    return overlay(*references, version="1.2.0", components={"actions": {name: reusable}})
+
+
+def test_a_reusable_action_is_applied_to_each_target():
+    other = {**REUSED, "target": "$.paths['/hens'].get.responses", "description": "For hens."}
+
+    toolset = load_tools(farm(), overlays=[reusing(REUSED, other, description="Adds a 404.")])
+
+    paths = toolset.document["paths"]
+    assert [paths[path]["get"]["responses"]["404"] for path in ("/cows", "/hens")] == [
+        NOT_FOUND["404"]
+    ] * 2
+    assert toolset.warnings == ()
+
+
+def test_a_reusable_action_removes_or_copies_too():
+    fields = {"remove": True}
+    removed = reusing({**REUSED, "target": "$.paths['/hens']"}, fields=fields)
+    copied = reusing({**REUSED, "target": "$.info"}, fields={"copy": "$.paths['/cows']"})
+
+    document = load_tools(farm(), overlays=[copied, removed]).document
+
+    assert "/hens" not in document["paths"]
+    assert "get" in document["info"]
+
+
+def test_a_reusable_action_that_nothing_refers_to_changes_nothing():
+    unused = reusing({"target": "$.info", "update": {"title": "Farm"}})
+
+    document = load_tools(farm(), overlays=[unused]).document
+
+    assert "404" not in json.dumps(document)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "pointer", "words"),
+    [
+        (
+            reusing({**REUSED, "$ref": "#/components/actions/not~1fund"}),
+            *("/actions/0/$ref", "no reusable action is called 'not/fund'; did you mean not/found"),
+        ),
+        (
+            reusing({**REUSED, "$ref": "other.yaml#/components/actions/x"}),
+            *("/actions/0/$ref", "does not begin with '#/components/actions/'"),
+        ),
+        (reusing({**REUSED, "$ref": 5}), "/actions/0/$ref", "is not a string"),
+        # The schema of Overlay 1.2 lets a reference override the description only.
+        (reusing({**REUSED, "update": {}}), "/actions/0/update", "'update' is unknown"),
+        (reusing({"$ref": REUSED["$ref"]}), "/actions/0", "'target' is missing"),
+        (
+            reusing(REUSED, fields={"target": "$"}),
+            *("/components/actions/not~1found/fields/target", "'target' is unknown"),
+        ),
+        (
+            reusing(REUSED, fields={"copy": "$["}),
+            *("/components/actions/not~1found/fields/copy", "not a JSONPath query"),
+        ),
+        (
+            reusing(REUSED, fields={"update": []}),
+            *("/components/actions/not~1found/fields/update", "is an array, but the target"),
+        ),
+        (reusing(REUSED, update={}), "/components/actions/not~1found/update", "is unknown"),
+        (reusing(REUSED) | {"components": []}, "/components", "is not an object"),
+        (reusing(REUSED) | {"$self": "a.yaml#x"}, "/$self", "must not have a fragment"),
+        (reusing(REUSED) | {"extends": "a.yaml#x"}, "/extends", "must not have a fragment"),
+        (reusing(REUSED) | {"overlay": "1.1.0"}, "/components", "needs Overlay 1.2; this is 1.1"),
+        (
+            overlay(REUSED, version="1.1.0"),
+            *("/actions/0/$ref", "'$ref' needs Overlay 1.2; this is 1.1."),
+        ),
+        (
+            overlay({"target": "$"}, version="1.0.0") | {"$self": "a.yaml"},
+            *("/$self", "needs Overlay 1.2; this is 1.0"),
+        ),
+    ],
+)
+def test_a_wrong_key_of_1_2_is_refused_with_its_place(wrong, pointer, words):
+    with pytest.raises(InvalidOverlay) as raised:
+        load_tools(farm(), overlays=[wrong])
+
+    assert raised.value.pointer == pointer
+    assert words in raised.value.reason
+
+
+def test_an_empty_reusable_action_says_that_it_changes_nothing():
+    (warning,) = load_tools(farm(), overlays=[reusing(REUSED, fields={})]).warnings
+
+    assert "has neither 'remove' nor one of 'update' and 'copy'" in warning
 
 
 @pytest.mark.parametrize(
