@@ -1,76 +1,86 @@
-// A form made from a schema. Each control has an `element` and a `read()`, which returns the value,
-// or `undefined` where the field is empty.
+// A form made from a schema: fields for the properties of objects, items of arrays, and as JSON.
 "use strict";
 
-const DEEPEST = 4;
-const LONG_TEXT = 80;
-const FEW = 8;
-let fieldNumber = 0;
+const DEEPEST_FORM = 4;
+const FEW_FIELDS = 8;
 
-/** A field whose text is not a value: it says so itself, and the form cannot be sent. */
-class FieldError extends Error {}
-
-/** Return a control for an object's members; the required ones come first. */
-function objectControl(schema, root, initial, depth) {
+/** Return a control for an object's properties; the required ones come first. */
+function objectControl(schema, root, value, depth) {
   const required = new Set(schema.required || []);
   const names = Object.keys(schema.properties || {});
   names.sort((one, other) => required.has(other) - required.has(one));
   const fields = names.map((name) => {
-    const given = isObject(initial) && Object.hasOwn(initial, name) ? initial[name] : undefined;
-    return { name, ...fieldOf(name, schema.properties[name], root, given, required.has(name), depth) };
+    const initial = isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+    return { name, ...labelledField(schema.properties[name], root, {
+      name, value: initial, required: required.has(name), depth }) };
   });
-  const shown = fields.filter(({ name, filled }) => required.has(name) || filled);
-  const others = fields.filter((field) => !shown.includes(field));
-  const opens = !shown.length && others.length <= FEW;
-  const more = others.length ? el("details", { class: "optional", open: opens },
-    el("summary", {}, `${counted(others.length, "optional argument")}`),
-    others.map(({ element }) => element)) : null;
-  return {
-    element: el("div", { class: "fields" }, shown.map(({ element }) => element), more),
-    read() {
-      const found = {};
-      for (const { name, read } of fields) {
-        const value = read();
-        if (value !== undefined) {
-          Object.defineProperty(found, name,
-            { value, enumerable: true, writable: true, configurable: true });
-        }
-      }
-      return found;
-    },
-  };
+  return { element: fieldGroups(fields, required), read: () => readFields(fields) };
 }
 
-/** Return a labelled control for one member. */
-function fieldOf(name, part, root, given, required, depth) {
-  const { schema } = resolved(part, root);
+/** Return the fields that are required or have a value, then the others folded away. */
+function fieldGroups(fields, required) {
+  const first = fields.filter(({ name, hasValue }) => required.has(name) || hasValue);
+  const rest = fields.filter((field) => !first.includes(field));
+  const opens = !first.length && rest.length <= FEW_FIELDS;
+  const folded = rest.length ? el("details", { class: "optional", open: opens },
+    el("summary", {}, countOf(rest.length, "optional argument")),
+    rest.map(({ element }) => element)) : null;
+  return el("div", { class: "fields" }, first.map(({ element }) => element), folded);
+}
+
+function readFields(fields) {
+  const values = {};
+  for (const { name, read } of fields) {
+    const value = read();
+    // A property may be called `__proto__`; an assignment would set the prototype.
+    if (value !== undefined) {
+      Object.defineProperty(values, name,
+        { value, enumerable: true, writable: true, configurable: true });
+    }
+  }
+  return values;
+}
+
+/** Return a control with its label, description and place for a fault. */
+function labelledField(part, root, { name, value, required, depth }) {
+  const { schema } = followReferences(part, root);
   const facts = isObject(schema) ? schema : {};
-  const id = `field-${fieldNumber += 1}`;
-  const control = controlFor(facts, root, given, depth, id, required);
-  const type = el("span", { class: "type" }, typeOf(part, root));
-  const need = required ? el("span", { class: "need" }, "required") : null;
-  const hint = shortened(facts.description);
-  const about = hint ? el("p", { class: "hint", id: `${id}-hint` }, hint) : null;
-  const filled = given !== undefined;
+  const id = nextId("field");
+  const control = createControl(facts, root, value, { id, required, depth, label: name });
+  const hint = typeof facts.description === "string" && facts.description
+    ? fieldHint(facts.description, id) : null;
+  const title = [
+    el("code", { class: "field-name", dir: "auto" }, breakableName(name)),
+    el("span", { class: "type", dir: "auto" }, describeType(part, root)),
+    required ? el("span", { class: "required" }, "required") : null,
+    facts.deprecated === true ? chip("deprecated", "warn") : null,
+  ];
+  const hasValue = value !== undefined;
   if (control.isGroup) {
-    const legend = el("legend", {}, el("code", {}, name), " ", type, " ", need);
-    return { filled, read: control.read,
-      element: el("fieldset", {}, legend, about, control.element) };
+    const element = el("fieldset", {}, el("legend", {}, title), hint, control.element);
+    return { hasValue, element, read: control.read };
   }
   const fault = el("p", { class: "fault", id: `${id}-fault`, hidden: true });
-  control.input.setAttribute("aria-describedby", `${id}-fault${about ? ` ${id}-hint` : ""}`);
-  if (required) control.input.setAttribute("aria-required", "true");
-  return {
-    filled,
-    element: el("div", { class: "field" },
-      el("label", { for: id }, el("code", {}, name), " ", type, " ", need),
-      control.element, fault, about),
-    read: () => checked(control, fault),
-  };
+  control.input.setAttribute("aria-describedby", `${id}-fault${hint ? ` ${id}-hint` : ""}`);
+  if (required && !control.isGroupOfInputs) control.input.setAttribute("aria-required", "true");
+  const label = control.isGroupOfInputs
+    ? el("div", { class: "label" }, title) : el("label", { for: id }, title);
+  return { hasValue, element: el("div", { class: "field" }, label, control.element, fault, hint),
+    read: () => readChecked(control, fault) };
 }
 
-/** Return the value of a control; a text that is not one is told below the field. */
-function checked(control, fault) {
+/** Return the first paragraph of a description, and all of it to be opened. */
+function fieldHint(description, id) {
+  const [first, ...rest] = description.trim().split(/\n\s*\n/);
+  const line = markdownLine(first, "p", "hint clamped");
+  line.id = `${id}-hint`;
+  if (!rest.length && first.length < LONG_STRING) return line;
+  return el("div", {}, line, el("details", { class: "quiet" },
+    el("summary", {}, "Whole description"), markdownBlock(description, "prose small")));
+}
+
+/** Return the value of a control; a text that is not one is reported below the field. */
+function readChecked(control, fault) {
   try {
     const value = control.read();
     fault.hidden = true;
@@ -85,222 +95,153 @@ function checked(control, fault) {
   }
 }
 
-function controlFor(facts, root, given, depth, id, required) {
-  const schema = withoutNull(withoutFile(facts, root, given), root);
-  const kind = Array.isArray(schema.type) && schema.type.length === 1 ? schema.type[0] : schema.type;
+function createControl(facts, root, value, options) {
+  const schema = withoutNull(withoutFile(facts, root, value), root);
+  const isOnlyOne = Array.isArray(schema.type) && schema.type.length === 1;
+  const kind = isOnlyOne ? schema.type[0] : schema.type;
+  const plain = { ...schema, type: kind };
   if (Array.isArray(schema.enum) || Object.hasOwn(schema, "const")) {
-    return choiceControl(schema.enum || [schema.const], given, id);
+    return selectControl(schema.enum || [schema.const], value, options);
   }
-  if (kind === "boolean") return choiceControl([true, false], given, id);
-  if (kind === "integer" || kind === "number") return numberControl(kind, schema, given, id);
-  if (kind === "string") return textControl(schema, given, id);
-  const isPlain = !partsOf(schema).some((part) => !part.isMember && part.name !== "other members");
-  if (kind === "object" && schema.properties && isPlain && depth < DEEPEST) {
-    return groupControl(schema, root, given, depth, required);
+  if (kind === "boolean") return booleanControl(value, options);
+  if (kind === "integer" || kind === "number") return numberControl(plain, value, options);
+  if (kind === "string") return stringControl(plain, value, options);
+  if (kind === "object" && options.depth < DEEPEST_FORM && hasOnlyProperties(schema)) {
+    return groupControl(schema, root, value, options);
   }
-  if (kind === "array" && depth < DEEPEST && isObject(schema.items)) {
-    return listControl(schema.items, root, given, depth, required);
+  if (kind === "array" && options.depth < DEEPEST_FORM && isObject(schema.items)) {
+    return arrayControl(schema.items, root, value, options);
   }
-  return isScalar(schema, root) ? mixedControl(given, id) : jsonControl(given, id);
+  return isScalar(schema, root) ? mixedControl(value, options)
+    : jsonControl(value, { ...options, schema, root });
 }
 
-/** Tell whether a schema takes texts, and other values that are neither objects nor arrays. */
+function hasOnlyProperties(schema) {
+  return isObject(schema.properties) && schemaParts(schema).every((part) =>
+    part.isProperty || part.name === SUBSCHEMAS.additionalProperties);
+}
+
+/** Return whether a schema takes strings, and else only what is neither object nor array. */
 function isScalar(schema, root) {
-  const kinds = typeOf(schema, root).split(" or ");
+  const kinds = describeType(schema, root).split(" or ");
   return kinds.includes("string")
     && kinds.every((kind) => ["string", "integer", "number", "boolean", "null"].includes(kind));
 }
 
-/** Return a control for a text or another value: JSON where it is any, else the text. */
-function mixedControl(given, id) {
-  const input = el("input", { id, type: "text", autocomplete: "off", spellcheck: "false" });
-  const isText = typeof given === "string" && orText(given) === given;
-  input.value = given === undefined ? "" : isText ? given : json(given);
-  return { input, element: input,
-    read: () => (input.value === "" ? undefined : orText(input.value)) };
-}
-
-function orText(text) {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
-}
-
-/** Return the only other form of a value that may be a file, unless a file is given. */
-function withoutFile(facts, root, given) {
-  const branches = Array.isArray(facts.anyOf) && !isObject(given) ? facts.anyOf : [];
-  const others = branches.filter((part) => {
-    const properties = resolved(part, root).schema.properties;
+/** Return the only other form of a value that may be a file, unless it is a file. */
+function withoutFile(facts, root, value) {
+  const branches = Array.isArray(facts.anyOf) && !isObject(value) ? facts.anyOf : [];
+  const plain = branches.filter((part) => {
+    const { schema } = followReferences(part, root);
+    const properties = isObject(schema) ? schema.properties : null;
     return !(isObject(properties) && isObject(properties.base64) && isObject(properties.text));
   });
-  if (others.length !== 1 || branches.length < 2) return facts;
-  const { anyOf, ...words } = facts;
-  return { ...words, ...resolved(others[0], root).schema };
+  if (plain.length !== 1 || branches.length < 2) return facts;
+  const { anyOf: _, ...beside } = facts;
+  return { ...beside, ...followReferences(plain[0], root).schema };
 }
 
 /** Return the only other form of a value that may be null, else the schema. */
 function withoutNull(facts, root) {
   if (Array.isArray(facts.type) && facts.type.length === 2 && facts.type.includes("null")) {
-    const { type, ...others } = facts;
-    return { ...others, type: type.find((kind) => kind !== "null") };
+    return { ...facts, type: facts.type.find((kind) => kind !== "null") };
   }
   const branches = facts.anyOf || facts.oneOf;
-  const others = Array.isArray(branches) ? branches.filter((part) => part.type !== "null") : [];
-  if (others.length === 1 && branches.length === 2) return resolved(others[0], root).schema;
-  return facts;
-}
-
-function choiceControl(values, given, id) {
-  const texts = values.map((value) => json(value));
-  const options = values.map((value, at) =>
-    el("option", { value: String(at) }, typeof value === "string" ? value : texts[at]));
-  const input = el("select", { id }, el("option", { value: "" }, "not given"), options);
-  const at = texts.indexOf(json(given));
-  input.value = given === undefined || at < 0 ? "" : String(at);
-  return { input, element: input,
-    read: () => (input.value === "" ? undefined : values[Number(input.value)]) };
-}
-
-function numberControl(kind, schema, given, id) {
-  const input = el("input", { id, type: "text", autocomplete: "off",
-    inputmode: kind === "integer" ? "numeric" : "decimal",
-    placeholder: Object.hasOwn(schema, "default") ? plain(schema.default) : null });
-  input.value = given === undefined ? "" : plain(given);
-  return { input, element: input, read() {
-    const text = input.value.trim();
-    if (text === "") return undefined;
-    if (!/^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(text)) {
-      throw new FieldError(`${text} is not a number.`);
-    }
-    const isExact = /[.eE]/.test(text) || Number.isSafeInteger(Number(text));
-    // A larger integer is sent as it was typed, where the browser can.
-    return isExact || !JSON.rawJSON ? Number(text) : JSON.rawJSON(text);
-  } };
-}
-
-function textControl(schema, given, id) {
-  const isLong = !schema.format && !schema.pattern && !(schema.maxLength <= LONG_TEXT);
-  const input = isLong
-    ? el("textarea", { id, rows: "1", spellcheck: "false" })
-    : el("input", { id, type: "text", autocomplete: "off", spellcheck: "false" });
-  if (Object.hasOwn(schema, "default")) input.placeholder = plain(schema.default);
-  else if (schema.format) input.placeholder = schema.format;
-  input.value = given === undefined ? "" : plain(given);
-  return { input, element: input, read: () => (input.value === "" ? undefined : input.value) };
-}
-
-/** Return a text itself, and another value as JSON: `String` needs methods, which members hide. */
-function plain(value) {
-  return typeof value === "string" ? value : json(value);
-}
-
-function jsonControl(given, id) {
-  const input = el("textarea", { id, rows: "2", spellcheck: "false", placeholder: "JSON" });
-  input.value = given === undefined ? "" : json(given, 2);
-  return { input, element: input, read: () => parsed(input.value) };
-}
-
-/** Return a JSON text's value; `undefined` for an empty text. */
-function parsed(text) {
-  if (text.trim() === "") return undefined;
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new FieldError(`not JSON: ${error.message}`);
-  }
+  const plain = Array.isArray(branches) ? branches.filter((part) => part.type !== "null") : [];
+  const isNullable = plain.length === 1 && branches.length === 2;
+  return isNullable ? followReferences(plain[0], root).schema : facts;
 }
 
 /** Return a control for an object; an optional one is left out while its fields are empty. */
-function groupControl(schema, root, given, depth, required) {
-  const inner = objectControl(schema, root, given, depth + 1);
+function groupControl(schema, root, value, { depth, required }) {
+  const inner = objectControl(schema, root, value, depth + 1);
   return { isGroup: true, element: inner.element, read() {
-    const found = inner.read();
-    return required || Object.keys(found).length ? found : undefined;
+    const values = inner.read();
+    return required || Object.keys(values).length ? values : undefined;
   } };
 }
 
 /** Return a control for an array: an item for each click on a button. */
-function listControl(items, root, given, depth, required) {
+function arrayControl(items, root, value, { depth, required, label }) {
   const rows = [];
   const list = el("div", { class: "items" });
-  const add = el("button", { type: "button", click: () => addItem(undefined, true) }, "Add an item");
+  const add = el("button", { type: "button", class: "small", "aria-label": `${label}: add an item`,
+    click: () => addItem(undefined, true) }, "+ Add an item");
 
-  function addItem(value, focus) {
-    const field = fieldOf(`item ${rows.length + 1}`, items, root, value, true, depth + 1);
+  function addItem(item, isFocused) {
+    const field = labelledField(items, root, {
+      name: `item ${rows.length + 1}`, value: item, required: true, depth: depth + 1 });
     const row = { read: field.read };
-    const remove = el("button", { type: "button", click: () => {
-      rows.splice(rows.indexOf(row), 1);
-      element.remove();
-      add.focus();
-      add.dispatchEvent(new Event("input", { bubbles: true }));
-    } }, "Remove");
+    const remove = el("button", { type: "button", class: "icon", title: "Remove this item",
+      "aria-label": `${label}: remove item`, click() {
+        rows.splice(rows.indexOf(row), 1);
+        element.remove();
+        add.focus();
+        add.dispatchEvent(new Event("input", { bubbles: true }));
+      } }, "×");
     const element = el("div", { class: "item" }, field.element, remove);
     rows.push(row);
     list.append(element);
-    if (focus) element.querySelector("input, select, textarea, button").focus();
+    if (isFocused) element.querySelector("input, select, textarea, button").focus();
   }
 
-  for (const value of Array.isArray(given) ? given : []) addItem(value, false);
+  for (const item of Array.isArray(value) ? value : []) addItem(item, false);
   return { isGroup: true, element: el("div", {}, list, add), read() {
-    const found = rows.map(({ read }) => read()).filter((value) => value !== undefined);
-    return required || found.length ? found : undefined;
+    const values = rows.map(({ read }) => read()).filter((item) => item !== undefined);
+    return required || values.length ? values : undefined;
   } };
 }
 
-function shortened(text) {
-  if (typeof text !== "string") return "";
-  return text.length > 200 ? `${text.slice(0, 200)}…` : text;
-}
-
 /** Return the arguments' form, which can be edited as JSON as well. */
-function argumentsForm(schema, initial) {
+function argumentsForm(schema, initial, onMode) {
   const place = el("div", {});
-  const toggle = el("button", { type: "button", class: "quiet", click: change });
   const fault = el("p", { class: "fault", role: "alert" });
+  const isEmpty = !Object.keys(schema.properties || {}).length;
   let control = null;
-  let isText = false;
+  let mode = "form";
 
   function show(values) {
-    if (isText) {
-      const field = jsonControl(values, "arguments");
-      control = { read: () => field.read() || {} };
-      field.input.rows = 12;
-      fill(place, el("label", { for: "arguments" }, "Arguments as JSON"), field.element);
+    if (mode === "json") {
+      const editor = jsonControl(values, { id: "arguments", label: "Arguments as JSON", rows: 10 });
+      control = { read: () => editor.read() || {} };
+      fill(place, editor.element);
     } else {
       control = objectControl(schema, schema, values, 0);
-      fill(place, control.element);
+      fill(place, isEmpty ? hintLine("This tool takes no arguments.") : control.element);
     }
-    toggle.textContent = isText ? "Edit in the form" : "Edit as JSON";
+    onMode(mode);
   }
 
-  function change() {
+  function changeMode(next) {
     fault.textContent = "";
     try {
       const values = control.read();
-      isText = !isText;
+      mode = next;
       show(values);
     } catch (error) {
       fault.textContent = error.message;
+      chooser.querySelector(`[value="${mode}"]`).checked = true;
     }
   }
 
+  const chooser = segmentedControl("Edit the arguments as", [["form", "Form"], ["json", "JSON"]],
+    mode, changeMode);
   show(initial);
-  return {
-    element: el("div", {}, place, fault, toggle),
-    /** Return the arguments, or null while a field has a fault. */
-    read() {
-      try {
-        const found = control.read();
-        if (!isObject(found)) throw new FieldError("the arguments are an object.");
-        fault.textContent = "";
-        return found;
-      } catch (error) {
-        if (!(error instanceof FieldError)) throw error;
-        fault.textContent = error.message;
-        return null;
-      }
-    },
-  };
+  const head = el("div", { class: "panel-head" }, el("h4", {}, "Arguments"),
+    isEmpty ? null : chooser);
+  return { element: el("div", {}, head, place, fault), read: () => readForm(control, fault) };
+}
+
+/** Return the arguments, or null while a field has a fault. */
+function readForm(control, fault) {
+  try {
+    const values = control.read();
+    if (!isObject(values)) throw new FieldError("The arguments must be an object.");
+    fault.textContent = "";
+    return values;
+  } catch (error) {
+    if (!(error instanceof FieldError)) throw error;
+    fault.textContent = error.message;
+    return null;
+  }
 }

@@ -1,107 +1,167 @@
-// The list of tools: search, filters, and rows that are made as they are scrolled to.
+// The list of tools: by tag while nothing is searched, the best hits first otherwise. Rows are made
+// as they are scrolled to, so that a key among a thousand tools waits for sixty rows at most.
 "use strict";
 
 const ROWS_AT_ONCE = 60;
-const WHOLE_NAME = 100;
+const SCROLL_AHEAD = 600; // pixels
+const MOST_OPEN = 60; // tools; groups of a larger document begin closed
+const NO_TAG = "untagged";
 
-/** Return the list; `show` takes the wanted words, tag and safety. */
-function openList(tools, list, count) {
-  const entries = tools.map((tool, at) => ({ tool, at, row: null, ...searched(tool) }));
-  let matching = entries;
+/** Return the list; `show` takes the words and the safety of a search. */
+function openList(index, list, count) {
+  const entries = index.tools.map(searchEntry);
+  const groups = groupByTag(entries);
+  const changed = new Set((index.changes || []).flatMap((change) => change.tools));
+  const open = new Set(entries.length <= MOST_OPEN ? groups.map(({ tag }) => tag) : []);
+  let query = { words: "", safety: "" };
+  let items = [];
   let made = 0;
   let costs = null;
+  let most = 1;
   let chosen = "";
 
-  function show(words, tag, safety) {
-    matching = matchesOf(entries, words.toLowerCase().trim(), tag, safety);
+  function show(words, safety) {
+    query = { words, safety };
+    const hits = findEntries(entries, words, safety);
+    items = words.trim() || groups.length < 2
+      ? hits.map((entry) => ({ entry })) : groupedItems(new Set(hits));
+    count.textContent = hits.length === entries.length ? countOf(entries.length, "tool")
+      : `${formatNumber(hits.length)} of ${countOf(entries.length, "tool")}`;
+    list.scrollTop = 0;
+    draw(ROWS_AT_ONCE);
+    if (!hits.length) list.append(noHits());
+  }
+
+  function groupedItems(hits) {
+    return groups.flatMap(({ tag, entries: members }) => {
+      const matching = members.filter((entry) => hits.has(entry));
+      if (!matching.length) return [];
+      const rows = open.has(tag) ? matching.map((entry) => ({ entry })) : [];
+      return [{ tag, size: matching.length }, ...rows];
+    });
+  }
+
+  function noHits() {
+    const reset = el("button", { type: "button", click: resetSearch }, "Clear the search");
+    return el("li", { class: "no-hits" }, el("p", {}, "No tool matches."), hintLine(
+      "Every word has to be in the name, path, tag or summary of a tool."), reset);
+  }
+
+  function draw(least) {
     made = 0;
     list.replaceChildren();
-    list.scrollTop = 0;
-    more();
-    count.textContent = matching.length === tools.length
-      ? counted(tools.length, "tool")
-      : `${number(matching.length)} of ${counted(tools.length, "tool")}`;
+    while (made < Math.min(least, items.length)) drawMore();
   }
 
-  function more() {
-    const next = matching.slice(made, made + ROWS_AT_ONCE);
+  function drawMore() {
+    const next = items.slice(made, made + ROWS_AT_ONCE);
     made += next.length;
-    list.append(...next.map(rowOf));
+    list.append(...next.map((item) => (item.entry ? makeRow(item.entry) : makeGroup(item))));
   }
 
-  function rowOf(entry) {
-    entry.row = entry.row || makeRow(entry.tool);
-    mark(entry);
-    tellCost(entry);
-    return entry.row;
+  function makeGroup({ tag, size }) {
+    const button = el("button", { type: "button", "aria-expanded": String(open.has(tag)),
+      click: () => toggleGroup(tag) },
+    el("span", { class: "group-name" }, el("bdi", {}, tag)), el("span", { class: "size" },
+      formatNumber(size)));
+    return el("li", { class: "group", "data-tag": tag }, button);
   }
 
-  function mark(entry) {
-    const link = entry.row.firstChild;
-    if (entry.tool.name === chosen) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
+  /** Open or close a group; the focus and the place of the list stay. */
+  function toggleGroup(tag) {
+    if (open.has(tag)) open.delete(tag);
+    else open.add(tag);
+    const { scrollTop } = list;
+    items = groupedItems(new Set(findEntries(entries, "", query.safety)));
+    draw(Math.max(made, ROWS_AT_ONCE) + ROWS_AT_ONCE);
+    list.scrollTop = scrollTop;
+    const group = [...list.children].find((item) => item.dataset.tag === tag);
+    group.firstElementChild.focus({ preventScroll: true });
   }
 
-  function tellCost(entry) {
+  function makeRow(entry) {
+    const { tool } = entry;
+    const isCurrent = tool.name === chosen;
+    return el("li", { class: "row" }, el("a", { href: `#${tool.name}`, title: tool.summary,
+      class: tool.deprecated ? "deprecated" : null, "aria-current": isCurrent ? "page" : null },
+    methodBadge(tool.method, tool.safety),
+    el("span", { class: "name" }, breakableName(tool.name)),
+    costLabel(entry),
+    splitPath(tool.path),
+    changed.has(tool.name) ? el("span", { class: "changed" }, "changed") : null,
+    isFoundBySummary(entry) ? el("span", { class: "summary", dir: "auto" }, tool.summary) : null));
+  }
+
+  function isFoundBySummary(entry) {
+    const words = query.words.toLowerCase().split(/[\s_]+/).filter(Boolean);
+    return words.some((word) => scoreWord(entry, word) === 1);
+  }
+
+  function costLabel(entry) {
     const cost = costs && costs[entry.at];
-    entry.row.querySelector(".cost").textContent = cost ? `${number(cost[1])} tokens` : "";
+    if (!costs) return el("span", { class: "cost" });
+    if (!cost) return el("span", { class: "cost none", title: "no definition" }, "–");
+    return el("span", { class: "cost", title: `${formatNumber(cost[1])} tokens` },
+      formatNumber(cost[1]), meter(cost[1] / most, "model"));
   }
 
   list.addEventListener("scroll", () => {
-    if (list.scrollTop + list.clientHeight > list.scrollHeight - 400) more();
+    const end = list.scrollHeight - list.clientHeight - SCROLL_AHEAD;
+    if (made < items.length && list.scrollTop > end) drawMore();
   });
 
   return {
     show,
+    /** Mark the tool that is displayed, and open the first group that has it. */
     choose(name) {
       chosen = name;
-      entries.filter((entry) => entry.row).forEach(mark);
+      const entry = entries.find(({ tool }) => tool.name === name);
+      const tags = entry ? tagsOf(entry.tool) : [];
+      const isHidden = !query.words.trim() && tags.length && !tags.some((tag) => open.has(tag));
+      if (isHidden && groups.length > 1) {
+        open.add(tags[0]);
+        show(query.words, query.safety);
+      }
+      markCurrent(list, name);
     },
-    setCosts(found) {
-      costs = found;
-      entries.filter((entry) => entry.row).forEach(tellCost);
+    setCosts(values) {
+      costs = values;
+      most = Math.max(1, ...values.map((cost) => (cost ? cost[1] : 0)));
+      const { scrollTop } = list;
+      draw(made);
+      list.scrollTop = scrollTop;
     },
+    drawMore,
   };
 }
 
-function searched(tool) {
-  return {
-    name: tool.name.toLowerCase(),
-    path: `${tool.method} ${tool.path}`.toLowerCase(),
-    summary: tool.summary.toLowerCase(),
-    tags: tool.tags.join(" ").toLowerCase(),
-  };
-}
-
-/** Return the entries that have every wanted word, the best ones first; `_` parts words, too. */
-function matchesOf(entries, words, tag, safety) {
-  const wanted = words.split(/[\s_]+/).filter(Boolean);
-  const found = [];
+function groupByTag(entries) {
+  const groups = new Map();
   for (const entry of entries) {
-    if (tag && !entry.tool.tags.includes(tag)) continue;
-    if (safety && entry.tool.safety !== safety) continue;
-    const scores = wanted.map((word) => scoreOf(entry, word));
-    const whole = words && entry.name.startsWith(words) ? WHOLE_NAME : 0;
-    if (scores.every(Boolean)) found.push([scores.reduce((a, b) => a + b, whole), entry]);
+    for (const tag of tagsOf(entry.tool)) {
+      if (!groups.has(tag)) groups.set(tag, []);
+      groups.get(tag).push(entry);
+    }
   }
-  if (wanted.length) found.sort((one, other) => other[0] - one[0]);
-  return found.map(([, entry]) => entry);
+  return [...groups].map(([tag, members]) => ({ tag, entries: members }));
 }
 
-function scoreOf(entry, word) {
-  if (entry.name.startsWith(word)) return 8;
-  if (entry.name.includes(`_${word}`)) return 6;
-  if (entry.name.includes(word)) return 4;
-  if (entry.path.includes(word)) return 3;
-  if (entry.tags.includes(word)) return 2;
-  return entry.summary.includes(word) ? 1 : 0;
+function tagsOf(tool) {
+  return tool.tags.length ? tool.tags : [NO_TAG];
 }
 
-function makeRow(tool) {
-  return el("li", {},
-    el("a", { href: `#${tool.name}`, class: tool.deprecated ? "old" : null },
-      el("span", { class: "name" }, breakable(tool.name)),
-      el("span", { class: "cost" }),
-      el("span", { class: "line" }, methodChip(tool.method), " ",
-        el("span", { class: "summary" }, tool.summary))));
+function markCurrent(list, name) {
+  for (const link of list.querySelectorAll("a")) {
+    if (link.hash === `#${name}`) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+}
+
+/** Return a path that is shortened in its middle: its last segments tell it apart. */
+function splitPath(path) {
+  const end = path.lastIndexOf("/", path.lastIndexOf("/") - 1);
+  const cut = end > 0 ? end : path.length;
+  return el("bdi", { class: "row-path", dir: "ltr" },
+    el("span", { class: "path-head" }, path.slice(0, cut)),
+    el("span", { class: "path-tail" }, path.slice(cut)));
 }

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 ASSETS = Path(__file__).parent
 PAGE = "page.html"
-_SCRIPT = re.compile(r'<script src="([a-z]+\.js)" defer></script>')
-_STYLE = '<link rel="stylesheet" href="page.css">'
+_SCRIPT = re.compile(r'<script src="([a-z_]+\.js)"(?: defer)?></script>\n')
+_STYLE = re.compile(r'<link rel="stylesheet" href="([a-z_]+\.css)">\n')
 # Marks a string as an index of the pool; a string that starts with it gets a second one.
 _MARK = "\x01"
 _LEAST = 60  # characters of JSON; shorter values are not worth an entry in the pool
@@ -31,29 +31,42 @@ def render_page(toolset: Toolset, changes: list[dict[str, Any]] | None = None) -
 
     Tokens are estimated, not counted, so that the file does not depend on installed packages.
     """
-    data = PageData(toolset, changes, ("estimated", estimate_tokens))
+    data = PageData(toolset, changes, counting=("estimated", estimate_tokens))
     pool, whole = pool_values(
         {
             "index": data.index(),
             "costs": {profile: data.costs(profile) for profile in PROFILES},
+            "needs": data.needs(),
             "tools": {tool.name: data.details(tool) for tool in toolset},
         }
     )
-    scripts = [_read_asset(name) for name in _SCRIPT.findall(_read_asset(PAGE))]
-    style = _read_asset("page.css")
-    policy = (
-        f"default-src 'none'; script-src {' '.join(map(_csp_hash, scripts))}; "
-        f"style-src {_csp_hash(style)}; img-src data:; base-uri 'none'; form-action 'none'; "
-        "require-trusted-types-for 'script'; trusted-types 'none'"
-    )
-    html = _SCRIPT.sub("", _read_asset(PAGE)).replace(_STYLE, f"<style>{style}</style>")
-    meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-    inlined = [f"<script>{script}</script>" for script in scripts]
     data_json = json_for_html(whole | {"pool": pool})
-    facts = f'<script type="application/json" id="data">{data_json}</script>'
-    return html.replace("<head>", f"<head>\n{meta}").replace(
-        "</body>", "\n".join([facts, *inlined, "</body>"])
+    return _inline_assets(f'<script type="application/json" id="data">{data_json}</script>\n')
+
+
+def _inline_assets(data: str) -> str:
+    # A script that the page defers reads the data, so both stand at its end. The others run
+    # before the page is displayed: they choose its colours.
+    html = _read_asset(PAGE)
+    styles = [_read_asset(name) for name in _STYLE.findall(html)]
+    scripts = {tag[0]: _read_asset(tag[1]) for tag in _SCRIPT.finditer(html)}
+    policy = (
+        f"default-src 'none'; script-src {' '.join(map(_csp_hash, scripts.values()))}; "
+        f"style-src {' '.join(map(_csp_hash, styles))}; img-src data:; base-uri 'none'; "
+        "form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
     )
+    last = [data]
+    for tag, script in scripts.items():
+        element = f"<script>{script}</script>\n"
+        html = html.replace(tag, "" if " defer" in tag else element)
+        last += [element] if " defer" in tag else []
+    meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+    html = _STYLE.sub("", html).replace("</head>", f"{''.join(map(_write_style, styles))}</head>")
+    return html.replace("<head>", f"<head>\n{meta}").replace("</body>", f"{''.join(last)}</body>")
+
+
+def _write_style(style: str) -> str:
+    return f"<style>{style}</style>\n"
 
 
 def json_for_html(value: Any) -> str:

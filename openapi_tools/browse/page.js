@@ -1,201 +1,179 @@
-// Starts the page: the address chooses what is shown, keys move between search, list and tool.
+// Starts the page: the address chooses the view, the header the API (profile) of definitions.
 "use strict";
 
-const START = "#/";
-const MOST_LINKS = 4;
-const SAFETIES = ["read-only", "additive", "destructive"];
+const HOME = "#/";
+const VIEWS = { "": "home", "/": "overview", "/sizes": "sizes", "/needs": "needs",
+  "/changes": "changes" };
 
-async function start() {
-  const store = openStore();
+async function startPage() {
   const main = byId("main");
-  let index;
   try {
-    index = await store.index();
+    const store = openStore();
+    await showPage(main, store, await store.index());
   } catch (error) {
-    fill(main, el("p", { class: "fault", role: "alert" }, error.message));
-    return;
+    document.body.dataset.view = "overview";
+    fill(main, el("div", { class: "empty" }, faultMessage(error.message)));
   }
-  const names = new Map(index.tools.map((tool) => [tool.name, tool]));
-  const list = openList(index.tools, byId("list"), byId("count"));
-  showHead(index);
-  listenToSearch(list);
-  byId("profile").addEventListener("change", changeProfile);
-  addEventListener("hashchange", () => show(true));
-  document.addEventListener("keydown", moveByKey);
-  byId("skip").addEventListener("click", (event) => {
-    event.preventDefault(); // the address keeps the tool
-    main.focus();
-  });
-
-  let shown = null; // the tool that is shown
-
-  async function show(focus) {
-    const name = wantedName();
-    const isTool = names.has(name);
-    document.body.classList.toggle("has-tool", isTool);
-    document.title = isTool ? `${name} - ${index.title}` : index.title;
-    list.choose(name);
-    if (isTool) await showTool(name);
-    else showOverview(name);
-    if (focus) {
-      main.focus();
-      main.scrollTop = 0;
-      scrollTo(0, 0);
-    }
-  }
-
-  async function showTool(name) {
-    try {
-      shown = await store.tool(name);
-      const back = el("p", { class: "back" }, el("a", { href: START }, "All tools"));
-      fill(main, back, toolView(shown, byId("profile").value, store, index));
-    } catch (error) {
-      fill(main, el("p", { class: "fault", role: "alert" }, error.message));
-    }
-  }
-
-  /** Show the page about the document, first without what the definitions cost. */
-  async function showOverview(name) {
-    shown = null;
-    fill(main, overview(index, null, name));
-    const costs = await store.costs(byId("profile").value);
-    if (!shown && wantedName() === name) fill(main, overview(index, costs, name));
-  }
-
-  /** Show another profile; what the form holds stays. */
-  async function changeProfile() {
-    const profile = byId("profile").value;
-    if (shown) byId("model").replaceWith(modelSection(shown, profile));
-    else showOverview(wantedName());
-    list.setCosts(await store.costs(profile));
-  }
-
-  await show(false);
-  list.setCosts(await store.costs(byId("profile").value));
 }
 
-/** Return the name in the address; it may be of no tool. */
-function wantedName() {
-  try {
-    return decodeURIComponent(location.hash.slice(1));
-  } catch {
-    return location.hash.slice(1);
+async function showPage(main, store, index) {
+  const tools = new Map(index.tools.map((tool) => [tool.name, tool]));
+  const list = openList(index, byId("list"), byId("count"));
+  const context = { store, index, profile: index.profiles[0], chooseProfile };
+  let displayed = null; // the tool on display
+  let latest = 0;
+
+  async function show(isFocused) {
+    const address = addressOfView();
+    const number = latest += 1;
+    document.body.dataset.view = tools.has(address) ? "tool" : VIEWS[address] || "missing";
+    document.title = tools.has(address) ? `${address} · ${index.title}` : index.title;
+    markView(address);
+    list.choose(address);
+    main.setAttribute("aria-busy", "true");
+    try {
+      const content = await makeView(address, () => number === latest);
+      if (number === latest) fill(main, content);
+    } catch (error) {
+      if (number === latest) fill(main, faultMessage(error.message));
+    }
+    main.removeAttribute("aria-busy");
+    if (number === latest && isFocused) focusMain(main);
   }
+
+  async function makeView(address, isLatest) {
+    displayed = null;
+    if (tools.has(address)) {
+      const tool = await store.tool(address);
+      if (isLatest()) displayed = tool;
+      return toolView(tool, context);
+    }
+    const view = VIEWS[address];
+    if (view === "sizes") return sizesView(index, await costsOf(), context.profile);
+    if (view === "needs") return needsView(index, await store.needs());
+    if (view === "changes" && index.changes) return changesView(index);
+    if (!view || view === "changes") return missingView(address);
+    fill(main, overviewView(index, null, context.profile)); // its costs take a moment
+    return overviewView(index, await costsOf(), context.profile);
+  }
+
+  function costsOf() {
+    return store.costs(context.profile);
+  }
+
+  /** Show definitions for another API; what the form holds stays. */
+  async function chooseProfile(profile) {
+    const { scrollTop } = main;
+    context.profile = profile;
+    byId("profile").value = profile;
+    if (displayed) {
+      const hadFocus = byId("model").contains(document.activeElement);
+      byId("model").replaceWith(modelSection(displayed, context));
+      if (hadFocus) byId("model").querySelector("[aria-pressed=true]").focus();
+    } else {
+      await show(false);
+    }
+    main.scrollTop = scrollTop;
+    list.setCosts(await costsOf());
+  }
+
+  showHead(index);
+  const search = listenToSearch(list);
+  byId("profile").addEventListener("change", () => chooseProfile(byId("profile").value));
+  addEventListener("hashchange", () => show(true));
+  listenToKeys({ ...search, drawMore: list.drawMore });
+  listenToTheme();
+  await show(false);
+  list.setCosts(await costsOf());
+}
+
+/** Return what the address names: a tool or a view. */
+function addressOfView() {
+  const address = location.hash.slice(1);
+  try {
+    return decodeURIComponent(address);
+  } catch {
+    return address;
+  }
+}
+
+function markView(address) {
+  for (const link of byId("views").querySelectorAll("a")) {
+    const isCurrent = link.hash.slice(1) === (address || "/");
+    if (isCurrent) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+}
+
+function focusMain(main) {
+  main.focus({ preventScroll: true });
+  main.scrollTop = 0;
+  scrollTo(0, 0);
+}
+
+function missingView(address) {
+  return el("div", { class: "empty" },
+    el("p", { role: "alert" }, "No tool is called ", el("code", { dir: "auto" }, address), "."),
+    hintLine(el("a", { href: HOME }, "Show the document"), " or search the list."));
 }
 
 function showHead(index) {
-  byId("title").textContent = index.title;
-  byId("subtitle").textContent = index.version && `version ${index.version}`;
+  byId("title").textContent = byId("title").title = index.title;
+  byId("version").textContent = index.version;
+  byId("changes-link").hidden = !index.changes;
+  byId("changes-count").textContent = index.changes ? formatNumber(index.changes.length) : "";
+  byId("mock").hidden = !index.mock;
   fill(byId("profile"), index.profiles.map((name) => el("option", {}, name)));
-  const tags = [...new Set(index.tools.flatMap((tool) => tool.tags))].sort();
-  byId("tag").append(...tags.map((tag) => el("option", { value: tag }, tag)));
-  byId("tag").disabled = !tags.length;
 }
 
 function listenToSearch(list) {
-  const update = () => list.show(byId("search").value, byId("tag").value, byId("safety").value);
-  byId("search").addEventListener("input", update);
-  for (const id of ["tag", "safety"]) byId(id).addEventListener("change", update);
+  const search = byId("search");
+  const update = () => list.show(search.value, byId("safety").value);
+  search.addEventListener("input", update);
+  byId("safety").addEventListener("change", update);
   byId("search-form").addEventListener("submit", (event) => {
     event.preventDefault();
     const first = byId("list").querySelector("a");
     if (first) first.click();
   });
   update();
-}
 
-/** Move by keys: `/` to the search, arrows through the list. */
-function moveByKey(event) {
-  const active = document.activeElement;
-  const isTyping = /^(INPUT|TEXTAREA|SELECT)$/.test(active.tagName);
-  if (event.key === "/" && !isTyping && !event.ctrlKey && !event.metaKey && !event.altKey) {
-    event.preventDefault();
-    byId("search").focus();
-    byId("search").select();
-    return;
+  /** On a narrow screen the list is a view of its own. */
+  function showList() {
+    if (!byId("side").checkVisibility()) document.body.dataset.view = "home";
   }
-  if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
-  const row = active.closest("#list li");
-  const isDown = event.key === "ArrowDown";
-  let next = null;
-  if (active.id === "search" && isDown) next = byId("list").firstElementChild;
-  else if (row) next = isDown ? row.nextElementSibling : row.previousElementSibling;
-  else return;
-  event.preventDefault();
-  if (next) next.firstElementChild.focus();
-  else if (row && !isDown) byId("search").focus();
+
+  function focusSearch() {
+    showList();
+    search.focus();
+    search.select();
+  }
+
+  return { showList, focusSearch, clearSearch: resetSearch };
 }
 
-/** Return the page about the document: what there is, what was skipped, what has changed. */
-function overview(index, costs, name) {
-  const isUnknown = name && name !== "/";
-  return [
-    el("h2", {}, index.title),
-    isUnknown ? el("p", { class: "fault", role: "alert" }, `No tool is called ${name}.`) : null,
-    el("p", {}, `${counted(index.tools.length, "tool")}. Their definitions for `
-      + `${byId("profile").value} take ${costs ? inBytes(totalOf(costs)) : "…"} `
-      + `(${index.tokens}).`),
-    index.mock ? el("p", {}, "Calls are answered from the document itself.") : null,
-    index.changes ? section("Changes", changesView(index.changes)) : null,
-    index.tools.some((tool) => tool.tags.length) ? section("Tags", tagsView(index, costs)) : null,
-    section("Skipped operations", skippedView(index.skipped)),
-    index.warnings.length ? section("Remarks on the document",
-      el("ul", {}, index.warnings.map((warning) => el("li", {}, warning)))) : null,
-  ];
-}
-
-function totalOf(costs) {
-  return costs.reduce((sum, cost) => (cost ? [sum[0] + cost[0], sum[1] + cost[1]] : sum), [0, 0]);
-}
-
-/** Return a table of the tags: tools, their safety, tokens. */
-function tagsView(index, costs) {
-  const rows = new Map();
-  index.tools.forEach((tool, at) => {
-    for (const tag of tool.tags.length ? tool.tags : [""]) {
-      if (!rows.has(tag)) rows.set(tag, { tools: [], costs: [] });
-      rows.get(tag).tools.push(tool);
-      rows.get(tag).costs.push(costs && costs[at]);
-    }
-  });
-  const cells = (tag, { tools, costs: own }) => [
-    tag ? el("button", { type: "button", class: "quiet", click: () => filterByTag(tag) }, tag)
-      : "no tag",
-    ...["", ...SAFETIES].map((safety) =>
-      number(tools.filter((tool) => !safety || tool.safety === safety).length)),
-    costs ? number(totalOf(own)[1]) : "…",
-  ];
-  return table("Tools by tag", ["Tag", "Tools", ...SAFETIES, "Tokens"],
-    [...rows].map(([tag, found]) => cells(tag, found)));
-}
-
-function filterByTag(tag) {
-  byId("tag").value = tag;
-  byId("tag").dispatchEvent(new Event("change"));
+function resetSearch() {
+  byId("search").value = "";
+  byId("safety").value = "";
+  byId("search").dispatchEvent(new Event("input"));
   byId("search").focus();
 }
 
-function skippedView(skipped) {
-  if (!skipped.length) return el("p", {}, "None: every operation is a tool.");
-  return table("Skipped operations", ["Operation", "Reason", "Place"], skipped.map((entry) =>
-    [`${entry.method} ${entry.path}`, entry.reason, el("code", {}, entry.pointer)]));
+function listenToTheme() {
+  const button = byId("theme");
+  const describe = () => {
+    button.setAttribute("aria-label", `Colours: ${currentTheme()}. Change.`);
+    button.title = `Colours: ${currentTheme()}`;
+  };
+  button.addEventListener("click", () => {
+    chooseNextTheme();
+    describe();
+  });
+  describe();
+  byId("skip").addEventListener("click", (event) => {
+    event.preventDefault(); // the address keeps the view
+    byId("main").focus();
+  });
 }
 
-/** Return a table with one row for each difference; the tools that it changes are links. */
-function changesView(changes) {
-  if (!changes.length) return el("p", {}, "Nothing changes for the tools.");
-  return table("Changes of the tools", ["Breaking", "Change", "What", "Tools"],
-    changes.map((entry) => [
-      entry.breaking ? chip("breaking", "bad") : "no", entry.kind,
-      [el("div", {}, entry.message), el("code", {}, entry.pointer)],
-      linksOf(entry.tools),
-    ]));
-}
-
-function linksOf(names) {
-  const links = names.flatMap((name) => [el("a", { href: `#${name}` }, name), " "]);
-  if (names.length <= MOST_LINKS) return links;
-  return el("details", {}, el("summary", {}, counted(names.length, "tool")), links);
-}
-
-start();
+startPage();

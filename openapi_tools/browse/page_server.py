@@ -34,7 +34,9 @@ with require_extra("browse"):
 
 KEY_HEADER = "x-openapi-tools-key"
 _TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
-_DATA = frozenset(f"/api/{name}" for name in ("index", "costs", "tool", "preview", "execute"))
+_DATA = frozenset(
+    f"/api/{name}" for name in ("index", "costs", "needs", "tool", "preview", "execute")
+)
 _LARGEST = 16_000_000  # bytes of a request
 # The page shows strings from documents and responses. If one of them got in as markup, no
 # script of it would run, and nothing could be sent elsewhere.
@@ -66,7 +68,7 @@ class PageServer:
 
     def __init__(self, toolset: Toolset, hosts: list[str], *, problems: Any, changes: Any) -> None:
         self.key = secrets.token_urlsafe(24)
-        self._data = PageData(toolset, changes)
+        self._data = PageData(toolset, changes, is_mock=problems is not None)
         self._problems = problems
         advice = "this server responds to 127.0.0.1 and localhost only."
         self._check_host = HostCheck(hosts, advice=advice)
@@ -111,7 +113,9 @@ class PageServer:
 
     async def _respond(self, path: str, body: Mapping[str, Any]) -> Any:
         if path == "/api/index":
-            return self._data.index() | {"mock": self._problems is not None}
+            return self._data.index()
+        if path == "/api/needs":
+            return self._data.needs()
         if path == "/api/costs":
             if body.get("profile") not in PROFILES:
                 raise RequestRefusedError(404, f"use one of the profiles {', '.join(PROFILES)}.")
@@ -123,7 +127,7 @@ class PageServer:
         if not isinstance(arguments, dict):
             raise RequestRefusedError(400, "`arguments` must be an object.")
         if path == "/api/preview":
-            return describe_request(tool, arguments)
+            return describe_request(tool, arguments, is_mock=self._data.is_mock)
         return await self._execute(tool, arguments, approved=body.get("approved") is True)
 
     def _encode_json(self, value: Any) -> bytes:
@@ -141,8 +145,11 @@ class PageServer:
         result = await self._data.toolset.call(tool.name, arguments, context=context)
         problems = self._problems or []
         new_problems, problems[:] = list(problems), []
+        text = str(result)
         return {
             **result.model_dump(),
+            "bytes": len(text.encode("utf-8", "surrogatepass")),
+            "tokens": self._data.counting[1](text),
             "note": result.header_note,
             "metadata": result.metadata,
             "contents": [part.model_dump() for part in result.as_content()],

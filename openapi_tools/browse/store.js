@@ -4,87 +4,88 @@
 const KEY_HEADER = "x-openapi-tools-key";
 const POOL_MARK = "\u0001";
 
-/** Return the store of this page: `index`, `costs`, `tool`, and for a server `preview`, `execute`. */
+/** Return the data of this page; that of a server also has `preview` and `execute`. */
 function openStore() {
-  const embedded = document.getElementById("data");
+  const embedded = byId("data");
   return embedded ? fileStore(JSON.parse(embedded.textContent)) : serverStore(takeKey());
 }
 
 /** Return the key of this run from the address, which loses it, or from an earlier visit. */
 function takeKey() {
   const address = new URL(location.href);
-  const given = address.searchParams.get("key");
-  if (given) {
-    localStorage.setItem("key", given);
+  const key = address.searchParams.get("key");
+  if (key) {
+    keepPreference("key", key);
     address.searchParams.delete("key");
     history.replaceState(null, "", address);
   }
-  return given || localStorage.getItem("key") || "";
+  return key || readPreference("key") || "";
 }
 
 function serverStore(key) {
-  const known = new Map();
+  const responses = new Map();
 
-  async function ask(what, given) {
+  async function request(what, body) {
     const headers = { "content-type": "application/json", [KEY_HEADER]: key };
-    const asked = { method: "POST", headers, body: json(given) };
-    const answer = await fetch(`api/${what}`, asked).catch(() => {
-      throw new Error("the server does not answer; does `openapi-tools browse` still run?");
+    const options = { method: "POST", headers, body: toJson(body) };
+    const response = await fetch(`api/${what}`, options).catch(() => {
+      throw new Error("The server does not respond. Is `openapi-tools browse` still running?");
     });
-    const value = await answer.json();
-    if (!answer.ok) throw new Error(value.error || `status ${answer.status}`);
+    const value = await response.json();
+    if (!response.ok) throw new Error(value.error || `The status is ${response.status}.`);
     return value;
   }
 
-  /** Ask once for what does not change. */
-  function remembered(what, given) {
-    const name = json([what, given]);
-    if (!known.has(name)) {
-      const found = ask(what, given);
-      known.set(name, found);
-      found.catch(() => known.delete(name));
+  /** Return the response to a request that has the same one each time. */
+  function requestOnce(what, body) {
+    const name = toJson([what, body]);
+    if (!responses.has(name)) {
+      const response = request(what, body);
+      responses.set(name, response);
+      response.catch(() => responses.delete(name));
     }
-    return known.get(name);
+    return responses.get(name);
   }
 
   return {
     canExecute: true,
-    index: () => remembered("index", {}),
-    costs: (profile) => remembered("costs", { profile }),
-    tool: (name) => remembered("tool", { name }),
-    preview: (name, values) => ask("preview", { name, arguments: values }),
-    execute: (name, values, approved) => ask("execute", { name, arguments: values, approved }),
+    index: () => requestOnce("index", {}),
+    costs: (profile) => requestOnce("costs", { profile }),
+    needs: () => requestOnce("needs", {}),
+    tool: (name) => requestOnce("tool", { name }),
+    preview: (name, values) => request("preview", { name, arguments: values }),
+    execute: (name, values, approved) => request("execute", { name, arguments: values, approved }),
   };
 }
 
 /** Return a store of the data in the file; values that occur repeatedly are in its pool. */
 function fileStore(data) {
-  const pool = data.pool;
+  const { pool } = data;
 
-  function whole(node) {
+  function restore(node) {
     if (typeof node === "string" && node.startsWith(POOL_MARK)) {
       const rest = node.slice(1);
-      return rest.startsWith(POOL_MARK) ? rest : whole(pool[Number(rest)]);
+      return rest.startsWith(POOL_MARK) ? rest : restore(pool[Number(rest)]);
     }
-    if (Array.isArray(node)) return node.map(whole);
-    if (node === null || typeof node !== "object") return node;
-    return Object.fromEntries(Object.entries(node).map(([key, part]) => [key, whole(part)]));
+    if (Array.isArray(node)) return node.map(restore);
+    return isObject(node) ? restoreObject(node) : node;
   }
 
-  /** Return a member of the page's data, its own members not yet looked at. */
-  function part(name) {
-    const found = data[name];
-    return typeof found === "string" ? pool[Number(found.slice(1))] : found;
+  function restoreObject(node) {
+    return Object.fromEntries(Object.entries(node).map(([key, part]) => [key, restore(part)]));
+  }
+
+  /** Return a part of the data as it is stored; restoring all tools would take a second. */
+  function storedPart(name) {
+    const part = data[name];
+    return typeof part === "string" ? pool[Number(part.slice(1))] : part;
   }
 
   return {
     canExecute: false,
-    index: async () => whole(data.index),
-    costs: async (profile) => whole(part("costs")[profile]),
-    tool: async (name) => whole(part("tools")[name]),
+    index: async () => restore(data.index),
+    costs: async (profile) => restore(storedPart("costs")[profile]),
+    needs: async () => restore(data.needs),
+    tool: async (name) => restore(storedPart("tools")[name]),
   };
-}
-
-function json(value, indent) {
-  return JSON.stringify(value, null, indent);
 }

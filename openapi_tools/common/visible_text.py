@@ -100,15 +100,19 @@ def strip_hidden_in(value: Any) -> Any:
 
 def plain_text(text: str, limit: int) -> str:
     """Return a text without markup and control characters, cut at a word boundary to `limit`."""
-    text = _clean_lines(text[: limit * 8].strip())  # far more than stays, and bounded
-    if "<" in text:
-        text = _CODE_OR_TAG.sub(lambda match: match[0] if match[1] else "", _BREAK.sub("\n", text))
-    if "&" in text:
-        text = _strip_controls(html.unescape(text))
+    text = strip_markup(text[: limit * 8])  # far more than stays, and bounded
     if "[" in text and "](" in text:
         text = text.replace("![", "[") if "!" in text else text
         text = "".join(_LINK.split(text))  # what lies between, and the words
     return truncate_text(text.strip(), limit)
+
+
+def strip_markup(text: str) -> str:
+    """Return Markdown without HTML, control characters and invisible ones."""
+    text = _clean_lines(text.strip())
+    if "<" in text:
+        text = _CODE_OR_TAG.sub(lambda match: match[0] if match[1] else "", _BREAK.sub("\n", text))
+    return _strip_controls(html.unescape(text)) if "&" in text else text
 
 
 def _clean_lines(text: str) -> str:

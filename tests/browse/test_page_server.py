@@ -21,8 +21,12 @@ TICKET = {"ticketType": "general", "ticketDate": "2023-09-07"}
 DATA = {
     "/api/index": {},
     "/api/costs": {"profile": "openai"},
+    "/api/needs": {},
     "/api/tool": {"name": "get_museum_hours"},
 }
+
+
+CODE = {"name": "code", "in": "path", "required": True, "schema": {"type": "string"}}
 
 
 def call(name="list_special_events", arguments=None, **more):
@@ -41,7 +45,7 @@ def test_the_page_and_its_parts_are_served_under_a_strict_policy(museum_page):
     assert headers["cross-origin-resource-policy"] == "same-origin"
     assert "access-control-allow-origin" not in headers
     assert museum_page.key not in text
-    for name in ("page.css", "page.js", "store.js"):
+    for name in ("tokens.css", "page.js", "store.js", "theme.js"):
         assert museum_page.ask("GET", f"/{name}")[0] == 200
 
 
@@ -165,7 +169,25 @@ def test_the_index_has_each_tool_and_its_costs_are_in_the_same_order(museum_page
     }
     assert [tool["safety"] for tool in index["tools"]][:2] == ["read-only", "additive"]
     assert len(costs) == len(index["tools"]) == 8
-    assert all(size > tokens > 0 for size, tokens in costs)
+    assert all(0 < tokens < size for size, tokens, _, _ in costs)
+    assert all(tokens < full for _, tokens, _, full in costs)
+
+
+def test_needs_name_the_producers_and_what_nobody_yields(museum_page):
+    tools = [tool["name"] for tool in museum_page.data("index", {})["tools"]]
+    needs = dict(zip(tools, museum_page.data("needs", {}), strict=True))
+
+    assert tools[needs["get_special_event"]["eventId"][0]] == "list_special_events"
+    assert needs["list_special_events"] == {}
+
+
+def test_a_variable_of_a_path_that_no_tool_yields_is_listed(tmp_path):
+    paths = {"/a/{code}": {"get": operation(operationId="get_a", parameters=[CODE])}}
+    spec = tmp_path / "code.json"
+    spec.write_text(json.dumps(document(paths)))
+    with browsing_here(spec) as page:
+        assert page.data("needs", {}) == [{"code": []}]
+        assert "mock" not in page.data("tool", {"name": "get_a"})["preview"]
 
 
 def test_a_tool_is_shown_as_each_model_sees_it_and_as_it_travels(museum_page):
@@ -179,15 +201,22 @@ def test_a_tool_is_shown_as_each_model_sees_it_and_as_it_travels(museum_page):
     assert openai["value"]["function"]["name"] == "get_special_event"
     assert anthropic["value"]["input_schema"]["required"] == ["eventId"]
     assert openai["bytes"] == len(json.dumps(openai["value"]))
-    assert tool["preview"]["curl"].startswith(
+    assert tool["preview"]["mock"]["curl"].startswith(
         "curl --globoff --path-as-is -X GET http://mock.invalid/special-events/"
     )
+    assert tool["documented"] == {
+        "summary": "Get special event",
+        "description": "Get details about a special event.",
+    }
 
 
 def test_a_preview_is_the_request_that_the_package_builds(museum_page):
     found = museum_page.data("preview", call("buy_museum_tickets", TICKET))
 
-    assert found["http"].splitlines()[0] == "POST http://mock.invalid/tickets"
+    start, host = found["http"].splitlines()[:2]
+    assert start == "POST https://redocly.com/_mock/docs/openapi/museum-api/tickets"
+    assert host == "host: redocly.com"
+    assert found["mock"]["http"].splitlines()[0] == "POST http://mock.invalid/tickets"
     assert found["http"].endswith('\n\n{"ticketDate":"2023-09-07","ticketType":"general"}')
     assert '--data-raw \'{"ticketDate":"2023-09-07","ticketType":"general"}\'' in found["curl"]
     compile(found["httpx"], "example", "exec")
@@ -213,6 +242,7 @@ def test_a_read_is_called_at_once_and_a_write_after_approval(museum_page):
     assert done["success"]
     assert done["output"]["message"] == "Museum general entry ticket purchased"
     assert done["problems"] == []
+    assert 0 < done["tokens"] < done["bytes"]
 
 
 async def test_credentials_are_sent_and_never_shown(tmp_path):
