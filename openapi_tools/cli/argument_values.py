@@ -206,7 +206,7 @@ def _convert_values(name: str, values: list[str | _File], schema: Any, root: dic
         if types is None or "array" in types:
             return [_convert_loosely(_decode_value(name, each, {}), {}, root) for each in values]
         raise click.UsageError(f"{name} is passed {len(values)} times, but is not an array.")
-    if isinstance(first, _File) and _accepts_file(schema, root):
+    if isinstance(first, _File) and accepts_file(schema, root):
         filename = {"filename": first.name} if first.name else {}
         return {"base64": base64.b64encode(first.content).decode(), **filename}
     text = _decode_value(name, first, resolved)
@@ -219,7 +219,7 @@ def _convert_array(
     name: str, values: list[str | _File], schema: Mapping[str, Any], root: dict[str, Any]
 ) -> Any:
     items = schema.get("items", {})
-    if len(values) == 1 and not (isinstance(values[0], _File) and _accepts_file(items, root)):
+    if len(values) == 1 and not (isinstance(values[0], _File) and accepts_file(items, root)):
         value = _convert_loosely(_decode_value(name, values[0], {}), schema, root)
         if isinstance(value, list) or value is None:
             return value
@@ -236,13 +236,14 @@ def _convert_loosely(text: str, schema: Any, root: dict[str, Any]) -> Any:
     return text if is_string else value
 
 
-def _accepts_file(schema: Any, root: dict[str, Any], depth: int = 0) -> bool:
+def accepts_file(schema: Any, root: dict[str, Any], depth: int = 0) -> bool:
+    """Return whether an argument is the content of a file, which `name=@file` reads."""
     resolved = follow_references(root, schema)
     properties = resolved.get("properties")
     if isinstance(properties, dict) and {"base64", "text", "filename"} <= properties.keys():
         return True
     branches = resolved.get("anyOf") or () if depth < _DEEPEST else ()
-    return any(_accepts_file(branch, root, depth + 1) for branch in branches)
+    return any(accepts_file(branch, root, depth + 1) for branch in branches)
 
 
 def _accepted_types(schema: Any, root: dict[str, Any]) -> set[str] | None:

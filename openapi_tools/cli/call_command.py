@@ -15,7 +15,7 @@ from openapi_tools.cli.command_options import read_setting_options
 from openapi_tools.cli.credential_options import read_credential_options
 from openapi_tools.cli.mock_tools import add_user_credentials, load_for_calls, user_credentials
 from openapi_tools.cli.option_names import CREDENTIAL_OPTIONS, use_option_names
-from openapi_tools.cli.output import clean, print_note, print_text
+from openapi_tools.cli.output import clean, print_failure, print_note, print_text
 from openapi_tools.cli.progress import show_progress
 from openapi_tools.cli.result_output import INCOMPLETE, print_headers, print_result
 from openapi_tools.cli.tool_loading import connection_hint, find_tool
@@ -163,7 +163,7 @@ async def _preview_call(toolset: Toolset, tool: OperationTool, arguments: dict[s
             request = tool.preview(arguments)
         except OpenAPIToolsError as error:
             kind = error.kind if isinstance(error, CallError) else "invalid_input"
-            click.echo(clean(redact_text(f"{kind}: {use_option_names(error)}")), err=True)
+            print_failure(redact_text(f"{kind}: {use_option_names(error)}"))
             return 1
         print_text(clean(redact_text(str(preview_request(request, tool.name, arguments)))))
         operation = tool.operation

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from openapi_tools.cli.encodings import escape_unencodable, output_encoding
-from openapi_tools.cli.styles import colour_choice, colour_json, style_label
+from openapi_tools.cli.styles import colour_choice, colour_json, style_error, style_label
 from openapi_tools.cli.text_layout import wrap_text
 from openapi_tools.common.json_values import dump_json, escape_controls, select_attributes
 from openapi_tools.errors import OutputError
@@ -84,6 +84,15 @@ def print_note(text: str) -> None:
 def print_error(text: str) -> None:
     """Write why a command ends to standard error, as `print_note`."""
     click.echo(style_label(_wrap_note(f"{PROGRAM}: error: {clean(text, lines=False)}")), err=True)
+
+
+def print_failure(text: str) -> None:
+    """Write why a call failed to standard error; its own line breaks stay."""
+    text = clean(text)
+    if width := note_width():
+        text = "\n".join(wrap_text(text, width, indent="  "))
+    kind, colon, reason = text.partition(":")
+    click.echo(style_error(kind) + colon + reason, err=True)
 
 
 def _wrap_note(line: str) -> str:

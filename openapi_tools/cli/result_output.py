@@ -9,10 +9,15 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from openapi_tools.cli.option_names import use_option_names
-from openapi_tools.cli.output import clean, format_json, print_note, print_text
+from openapi_tools.cli.output import (
+    clean,
+    format_json,
+    print_failure,
+    print_json,
+    print_note,
+    print_text,
+)
 from openapi_tools.common.json_values import dump_json
 from openapi_tools.errors import OutputError, format_count
 from openapi_tools.redaction import redact_text
@@ -52,7 +57,7 @@ def print_result(
     elif isinstance(result.output, str):
         print_text(redact_text(clean(result.output) if sys.stdout.isatty() else result.output))
     elif result.output is not None:
-        print_text(redact_text(format_json(result.output, pretty=sys.stdout.isatty())))
+        print_json(redact_text(format_json(result.output, pretty=sys.stdout.isatty())))
     if result.header_note:
         print_note(redact_text(result.header_note))
     return _report_truncation(result)
@@ -60,11 +65,11 @@ def print_result(
 
 def _print_failure(result: ToolResult, hint: str) -> None:
     if "paging" in result.metadata:  # the items before the failure
-        print_text(redact_text(format_json(result.output, pretty=sys.stdout.isatty())))
+        print_json(redact_text(format_json(result.output, pretty=sys.stdout.isatty())))
     error = result.error or {}
     kind = f"{error.get('type', 'error')} {error.get('status') or ''}".rstrip()
     text = f"{kind}: {use_option_names(error.get('message', result))} {hint}".rstrip()
-    click.echo(clean(redact_text(text)), err=True)
+    print_failure(redact_text(text))
 
 
 def _report_truncation(result: ToolResult) -> int:

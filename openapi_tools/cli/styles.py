@@ -49,6 +49,11 @@ def style_label(text: str) -> str:
     return label + text[match.end() :]
 
 
+def style_error(text: str) -> str:
+    """Return the kind of an error as a terminal displays it."""
+    return click.style(text, fg="red", bold=True)
+
+
 def style_name(text: str) -> str:
     """Return the name of a tool, an argument or a section as a terminal displays it."""
     return click.style(text, bold=True)

@@ -21,6 +21,7 @@ _SKIN_TONES = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
 _SOFT_HYPHEN = "\u00ad"
 # A list item of Markdown, whose further lines begin below its text.
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]+")
+_PAIR = re.compile(r"[\w.-]+:?=", re.ASCII)
 _VARIABLE = re.compile(r"\{[^{}]*\}")
 
 
@@ -205,7 +206,10 @@ def wrap_command(words: Iterable[str], width: int | None, *, indent: str = "    
 
 
 def _quote_word(word: str) -> str:
-    return word if ELLIPSIS in word else shlex.quote(word)
+    # `title='Found a bug'` reads better than `'title=Found a bug'`; a shell takes both.
+    pair = _PAIR.match(word)
+    name, value = (pair[0], word[pair.end() :]) if pair else ("", word)
+    return name + (value if value == ELLIPSIS or (pair and not value) else shlex.quote(value))
 
 
 def _split_word(word: str, width: int) -> Iterator[str]:

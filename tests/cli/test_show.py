@@ -2,8 +2,12 @@
 
 import json
 import re
+import shlex
 
 import pytest
+import terminals
+
+from openapi_tools.cli.text_layout import text_width
 
 
 def test_a_reader_sees_what_a_model_gets_and_where_it_goes(run, museum):
@@ -139,3 +143,86 @@ def test_the_servers_are_those_that_calls_use(run, museum, tmp_path):
 
     assert "\nServers: https://museum.example/v2\n" in shown
     assert data["servers"] == ["https://museum.example/v2"]
+
+
+ADDRESS = {
+    "type": "object",
+    "required": ["street"],
+    "properties": {"street": STRING, "geo": {"type": "object", "properties": {"lat": NUMBER}}},
+}
+ORDER = {
+    "type": "object",
+    "required": ["ship_to"],
+    "properties": {
+        "ship_to": {"$ref": "#/components/schemas/Address"},
+        "at": {"anyOf": [{"type": "string", "format": "date-time"}, NULL]},
+        "lines": {"type": "array", "items": {"type": "object", "properties": {"sku": STRING}}},
+        "gift": {"anyOf": [{"$ref": "#/components/schemas/Address"}, NULL]},
+        "either": {"oneOf": [{"properties": {"a": STRING}}, {"properties": {"b": STRING}}]},
+    },
+}
+
+
+@pytest.fixture
+def order(send):
+    schemas = {"schemas": {"Address": ADDRESS}}
+    return send({"application/json": {"schema": ORDER}}, required=True, components=schemas)
+
+
+def test_nested_objects_are_opened_as_indented_rows(run, order):
+    lines = run("show", order, "send").stdout.splitlines()
+
+    rows = lines[lines.index("Arguments") + 2 : lines.index("Servers: http://api.example.com/v1")]
+    assert [line[:12].rstrip() for line in rows if line] == [
+        "ship_to",
+        "  .street",
+        "  .geo",
+        "    .lat",
+        "at",
+        "lines",
+        "  [].sku",
+        "gift",
+        "  .street",
+        "  .geo",
+        "    .lat",
+        "either",
+    ]
+    assert rows[1].split() == [".street", "string", "yes"]
+    assert "string (date-time) or null" in rows[4]
+
+
+def test_a_recursive_or_large_object_is_opened_to_a_limit(run, send):
+    node = {"type": "object", "properties": {"next": {"$ref": "#/components/schemas/Node"}}}
+    wide = {"type": "object", "properties": {f"p{i}": STRING for i in range(60)}}
+    body = {"type": "object", "properties": {"node": node, "wide": wide}}
+    path = send({"application/json": {"schema": body}}, components={"schemas": {"Node": node}})
+
+    shown = run("show", path, "send").stdout
+
+    assert shown.count(".next") == 3
+    assert "  .p39" in shown
+    assert "  .p40" not in shown
+    assert "  … 20 more" in shown
+
+
+def test_the_example_has_forms_for_files_and_objects_that_a_shell_takes(run, send, order):
+    part = {"type": "string", "format": "binary"}
+    fields = {"image": part, "meta": ADDRESS}
+    form = {"schema": {"type": "object", "required": list(fields), "properties": fields}}
+    upload = run("show", send({"multipart/form-data": form}, required=True), "send").stdout
+
+    assert re.search(r"^image +file +yes", upload, re.MULTILINE)
+    (line,) = [text for text in upload.splitlines() if text.startswith("Example: ")]
+    assert " image=@FILE " in line
+    _, *words = shlex.split(line.partition(": ")[2].replace("image=@FILE", "image=x"))
+    assert "meta:=" in words[-1]
+    assert json.loads(words[-1].partition(":=")[2]).keys() == {"street"}
+
+
+@pytest.mark.parametrize("width", [40, 80, 120, 200])
+def test_no_line_is_wider_than_the_terminal(order, width):
+    written = terminals.shown("show", order, "send", width=width, TERM="dumb")
+
+    assert max(map(text_width, written.splitlines())) <= width
+    for words in (".street", "string (date-time) or", "[].sku"):
+        assert words in written
