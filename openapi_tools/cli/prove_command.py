@@ -25,7 +25,7 @@ _BY_DOCUMENT = "failed by the document"
 _OUTCOMES = {"proved": "", "failed": "failure"}
 
 
-def report_proofs(spec: str | None, *, report_format: str, wants_json: bool) -> int:
+def report_proofs(spec: str | None, *, report_format: str, wants_json: bool, fail_on: str) -> int:
     """Call every tool of SPEC against a mock, and check requests and responses."""
     toolset, api = load_mock(spec, {"check_responses": True}, judge=True)
     selection = select_tools(toolset)
@@ -42,8 +42,8 @@ def report_proofs(spec: str | None, *, report_format: str, wants_json: bool) -> 
         spec=spec,
         lines=list(_format_proofs(proofs, counts)),
         data={"tools": [select_attributes(p, _ATTRIBUTES) for p in proofs], "counts": counts},
-        findings=[_create_finding(proof) for proof in proofs if proof.verdict != "proved"],
-        cases=list(map(_create_case, proofs)),
+        findings=[_create_finding(proof, fail_on) for proof in proofs if proof.verdict != "proved"],
+        cases=[_create_case(proof, fail_on) for proof in proofs],
         counts=counts,
     )
     print_report(report, "json" if wants_json else report_format)
@@ -51,7 +51,13 @@ def report_proofs(spec: str | None, *, report_format: str, wants_json: bool) -> 
     if not checked:
         reason = next((proof.reason for proof in proofs), "no tool is selected.")
         print_note(f"nothing could be checked: {clean(shorten_line(reason), lines=False)}")
-    return int(not checked or verdicts["failed"] > counts[_BY_DOCUMENT])
+    failures = [proof for proof in proofs if proof.verdict == "failed"]
+    return int(not checked or not all(_is_excused(proof, fail_on) for proof in failures))
+
+
+def _is_excused(proof: Proof, fail_on: str) -> bool:
+    # A wrong default or example of the document is no failure of a tool.
+    return proof.cause == "document" and fail_on != "document"
 
 
 def _format_proofs(proofs: list[Proof], counts: dict[str, int]) -> Iterator[str]:
@@ -67,18 +73,18 @@ def _format_proofs(proofs: list[Proof], counts: dict[str, int]) -> Iterator[str]
     yield f"{summary}. Failed: {causes}." if counts["failed"] else f"{summary}."
 
 
-def _create_finding(proof: Proof) -> Finding:
-    is_document = proof.cause == "document"
+def _create_finding(proof: Proof, fail_on: str) -> Finding:
     severity = "note" if proof.verdict == "not judged" else "error"
-    rule = proof.verdict.replace(" ", "-") + "-by-document" * is_document
+    severity = "warning" if _is_excused(proof, fail_on) else severity
+    rule = proof.verdict.replace(" ", "-") + "-by-document" * (proof.cause == "document")
     message = f"{proof.tool}: {shorten_line(proof.reason)}"
-    return Finding(proof.pointer, message, "warning" if is_document else severity, rule)
+    return Finding(proof.pointer, message, severity, rule)
 
 
-def _create_case(proof: Proof) -> ReportCase:
-    # A program that reads the report fails if the exit code is 1: for a fault of a tool only.
-    is_document = proof.cause == "document"
-    outcome = "skipped" if is_document else _OUTCOMES.get(proof.verdict, "skipped")
-    verdict = proof.verdict + " by the document" * is_document
+def _create_case(proof: Proof, fail_on: str) -> ReportCase:
+    # A program that reads the report fails if the exit code is 1.
+    is_excused = _is_excused(proof, fail_on)
+    outcome = "skipped" if is_excused else _OUTCOMES.get(proof.verdict, "skipped")
+    verdict = proof.verdict + " by the document" * (proof.cause == "document")
     message = f"{verdict}: {clean(shorten_line(proof.reason), lines=False)}"
     return ReportCase(proof.tool, outcome, message, proof.cause or outcome)

@@ -419,6 +419,21 @@ def test_only_faults_of_the_document_are_no_reason_to_fail(run, write):
     )
 
 
+def test_faults_of_the_document_fail_on_demand_in_every_report(run, write):
+    prove = ("prove", write(UNPROVED), "--fail-on")
+    by_document = [run(*prove, "document", "--format", kind) for kind in ("text", "sarif", "junit")]
+
+    text, as_sarif, junit = by_document
+    assert [result.exit_code for result in by_document] == [1, 1, 1]
+    assert text.stdout == run(*prove, "tool").stdout
+    assert {item["ruleId"]: item["level"] for item in sarif(as_sarif.stdout)} == {
+        "failed-by-document": "error", "not-judged": "note", "skipped": "error"
+    }  # fmt: skip
+    (failure,) = ET.fromstring(junit.stdout).iter("failure")
+    assert failure.get("message").startswith("failed by the document: response: the document's")
+    assert run(*prove, "tool").exit_code == 0
+
+
 def test_a_document_of_which_nothing_can_be_judged_fails(run, write):
     result = run("prove", write({"/a": UNPROVED["/pattern"]}))
 
