@@ -20,6 +20,7 @@ _VALUES = __name__  # the key of their values in click's context
 _TYPES = {
     "count": click.IntRange(min=1),
     "file": click.Path(dir_okay=False, path_type=Path),
+    "folder": click.Path(exists=True, file_okay=False, path_type=Path),
     "path": click.Path(path_type=Path),
     "port": click.IntRange(0, 65535),
     "positive": click.FloatRange(min=0, min_open=True),

@@ -16,6 +16,7 @@ from openapi_tools.cli.page_file import write_page
 from openapi_tools.cli.progress import show_progress
 from openapi_tools.cli.project_packages import combine_filters, read_project_jobs
 from openapi_tools.cli.tool_loading import (
+    load_source,
     load_spec,
     overlay_options,
     parse_source,
@@ -86,9 +87,10 @@ def _list_jobs(spec: str | None, output: str | None, options: dict[str, Any]) ->
         return read_project_jobs()
     if not output:
         raise click.UsageError("SPEC needs --output, the folder of the package.")
+    source = parse_source(spec)
     arguments = {
         **chosen,
-        "source": parse_source(spec),
+        "source": load_source(source).document if callable(source) else source,
         "output": Path(output),
         "settings": make_settings(settings) if settings else None,
         "credentials": credentials,

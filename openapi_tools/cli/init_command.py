@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from openapi_tools.cli.application_names import is_application
 from openapi_tools.cli.output import format_json, print_text, write_new_file
 from openapi_tools.cli.tool_loading import load_spec
 from openapi_tools.common.visible_text import strip_hidden, truncate_text
@@ -45,6 +46,8 @@ def write_configuration(spec: str | None, *, output: Path, force: bool, wants_sc
         return
     if spec is None or spec == "-":
         raise click.UsageError("pass SPEC, a file or a URL, for the configuration to name.")
+    if is_application(spec):
+        raise click.UsageError("a configuration names a file or a URL; serve the application.")
     toolset = load_spec(spec)
     to_stdout = str(output) == "-"
     address = spec if "://" in spec or to_stdout else os.path.relpath(spec, output.parent)

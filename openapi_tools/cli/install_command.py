@@ -12,8 +12,9 @@ from typing import Any
 import click
 
 from openapi_tools.cli import create_command
+from openapi_tools.cli.application_names import is_application
 from openapi_tools.cli.client_files import read_client_file
-from openapi_tools.cli.command_options import config_option
+from openapi_tools.cli.command_options import config_option, option_values
 from openapi_tools.cli.output import PROGRAM, clean, print_note, print_text
 from openapi_tools.cli.tool_loading import load_spec
 from openapi_tools.configuration.config_file import has_apis, list_variables
@@ -22,7 +23,7 @@ from openapi_tools.serving.serving_tables import read_serving
 _CLIENTS: dict[str, dict[str, str]] = tomllib.loads(
     Path(__file__).with_name("clients.toml").read_text(encoding="utf-8")
 )
-_FILE_OPTIONS = ("--config", "--overlay", "--ca-file", "--download-dir")
+_FILE_OPTIONS = ("--config", "--overlay", "--ca-file", "--download-dir", "--app-dir")
 _VARIABLE = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)")
 _NOT_WRITTEN = 1
 
@@ -67,6 +68,8 @@ def _create_entry(
             title, arguments = PROGRAM, (*arguments, "--transport", "stdio")
         else:
             title = str(load_spec(spec).document["info"].get("title", ""))
+            if is_application(spec or "") and option_values().get("app_dir") is None:
+                arguments = (*arguments, "--app-dir", ".")
     variables = dict.fromkeys(_VARIABLE.findall(" ".join(arguments)))
     if configuration:
         variables |= dict.fromkeys(list_variables(configuration))

@@ -86,6 +86,8 @@ def _find_document_errors(toolset: Toolset) -> list[Finding]:
 
 def _find_duplicate_keys(source: Any) -> list[Finding]:
     # Loading looks for duplicate keys in documents of up to 1 MB only, so it is read once more.
+    if callable(source):  # an application writes its document itself
+        return []
     settings = make_settings(read_setting_options() or None)
     source, config, _ = resolve_source(source)
     credentials, overlays = read_credential_options(), overlay_options()

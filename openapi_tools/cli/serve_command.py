@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,14 +14,22 @@ from click.core import ParameterSource
 from openapi_tools.cli.command_options import config_option
 from openapi_tools.cli.option_names import use_option_names
 from openapi_tools.cli.output import print_note
-from openapi_tools.cli.tool_loading import build_selection, load_spec, selection_options
-from openapi_tools.configuration.config_file import has_apis
-from openapi_tools.errors import missing_extra_error
+from openapi_tools.cli.tool_loading import (
+    build_selection,
+    load_source,
+    overlay_options,
+    parse_source,
+    selection_options,
+)
+from openapi_tools.configuration.config_file import has_apis, read_configuration
+from openapi_tools.errors import SettingsError, format_count, missing_extra_error
+from openapi_tools.serving.file_watch import FileWatch
 from openapi_tools.tools.guardrails import require_approval
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
+    from openapi_tools.cli.tool_loading import Source
     from openapi_tools.toolsets.toolset import Toolset
 
 # The options that set keys of `[serve]`.
@@ -29,6 +39,9 @@ _KEYS = (
 )
 _HTTP_ONLY = set(_KEYS) - {"mode", "ask", "strict", "log"}
 _APIS_ONLY = ("workers", "strict")
+
+
+logger = logging.getLogger("openapi_tools.serving")
 
 
 def serve_tools(spec: str | None, *, transport: str | None, **options: Any) -> None:
@@ -50,20 +63,62 @@ def serve_tools(spec: str | None, *, transport: str | None, **options: Any) -> N
     if has_config:
         started = start_apis(config, keys)
     else:
-        settings = {"response_schemas": options["response_schemas"] or None}
-        started = start_toolset(_load_toolset(spec, settings, ask=options["ask"]), keys)
+        source, read, watch = parse_source(spec), None, None
+        if options["reload"]:
+            read, watch = _make_reader(source, options), _watch_source(source)
+        toolset = _load_toolset(source, options)
+        started = start_toolset(toolset, keys, read=read, watch=watch)
     transport = transport or ("http" if started.over_http else "stdio")
     _check_transport(transport, spec)
     run_server(started, transport)
 
 
-def _load_toolset(spec: str | None, settings: Mapping[str, Any], *, ask: bool) -> Toolset:
-    toolset = load_spec(spec, settings).select(build_selection(*selection_options()))
+def _make_reader(source: Source, options: Mapping[str, Any]) -> Callable[[], Toolset]:
+    context = click.get_current_context()
+    report = logger.info if options["log"] == "json" else print_note
+
+    def read() -> Toolset:
+        # In a thread, where click does not know the options of the command.
+        with context.scope(cleanup=False):
+            if callable(source):
+                source.reload()
+            try:
+                toolset = _load_toolset(source, options)
+            except click.UsageError as error:
+                raise SettingsError(error.message) from None
+        report(f"reloaded {format_count(len(toolset), 'tool')}.")
+        return toolset
+
+    return read
+
+
+def _watch_source(source: Source) -> FileWatch:
+    is_config = isinstance(source, Path) and source.suffix == ".toml"
+    config = source if isinstance(source, Path) and is_config else config_option()
+    files = [*overlay_options(), *([] if config is None else [config])]
+    if callable(source):
+        return FileWatch(source.folder, [".py"], files)
+    path = _find_document(config) if config and (is_config or source is None) else source
+    if not isinstance(path, Path):
+        raise click.UsageError("--reload watches files; SPEC is neither a file nor an application.")
+    # References lead to files below the folder of the document.
+    return FileWatch(path.parent, [".json", ".yaml", ".yml"], [path, *files])
+
+
+def _find_document(config: Path) -> str | Path:
+    configuration = read_configuration(config)
+    address = str(configuration.data.source or "")
+    return address if "://" in address else configuration.folder / address
+
+
+def _load_toolset(source: Source, options: Mapping[str, Any]) -> Toolset:
+    settings = {"response_schemas": options["response_schemas"] or None}
+    toolset = load_source(source, settings).select(build_selection(*selection_options()))
     if not len(toolset):
         raise click.UsageError("there are no tools to serve; `openapi-tools list` shows them.")
     for warning in toolset.warnings:
         print_note(f"warning: {use_option_names(warning)}")
-    if ask:
+    if options["ask"]:
         toolset.add_input_guardrails([require_approval()])
     return toolset
 
@@ -74,6 +129,10 @@ def _is_set(name: str) -> bool:
 
 
 def _refuse_document_options() -> None:
+    if _is_set("reload"):
+        raise click.UsageError(
+            "--reload is for one document; for several, set refresh in [serve], or send SIGHUP."
+        )
     allowed = {*_KEYS, "spec", "transport", "config"}
     for option in click.get_current_context().command.params:
         if option.name and option.name not in allowed and _is_set(option.name):

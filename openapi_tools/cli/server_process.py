@@ -15,6 +15,7 @@ from openapi_tools.serving.server_records import logger
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from openapi_tools.serving.file_watch import FileWatch
     from openapi_tools.toolsets.toolset import Toolset
 
     Report = Callable[[str], object]
@@ -27,9 +28,16 @@ def start_apis(config: str, keys: dict[str, Any]) -> team_server.StartedServer:
     return team_server.start_server(config, keys, logs=True)
 
 
-def start_toolset(toolset: Toolset, keys: dict[str, Any]) -> team_server.StartedServer:
-    """Return the server of one toolset."""
-    return team_server.start_toolset_server(toolset, keys)
+def start_toolset(
+    toolset: Toolset,
+    keys: dict[str, Any],
+    *,
+    read: Callable[[], Toolset] | None = None,
+    watch: FileWatch | None = None,
+) -> team_server.StartedServer:
+    """Return the server of one toolset, which `read` loads again when watched files change."""
+    has_changed = None if watch is None else watch.has_changed
+    return team_server.start_toolset_server(toolset, keys, read=read, has_changed=has_changed)
 
 
 def run_server(started: team_server.StartedServer, transport: str) -> None:

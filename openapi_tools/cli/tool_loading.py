@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from openapi_tools.cli.application_names import check_application_file, is_application
 from openapi_tools.cli.command_options import config_option, option_values, read_setting_options
 from openapi_tools.cli.credential_options import read_credential_options
 from openapi_tools.cli.option_names import use_option_names
@@ -26,12 +27,13 @@ from openapi_tools.tools.session import make_settings
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from openapi_tools.cli.applications import Application
     from openapi_tools.cli.server_view import ServerView
     from openapi_tools.configuration.config_file import ConfigFile
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.toolsets.toolset import Toolset
 
-    Source = str | Path | bytes | None
+    Source = str | Path | bytes | Application | None
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _LISTED = 20  # names in a message
@@ -88,7 +90,18 @@ def _list_names(names: set[str]) -> str:
 
 
 def parse_source(spec: str | None) -> Source:
-    """Return the source: a URL, a path, the bytes on standard input for `-`; None for --config."""
+    """Return the source: a URL, a path, the bytes on standard input for `-`; None for --config.
+
+    `module:attribute` is an application, imported from the folder of --app-dir.
+    """
+    folder: Path | None = option_values().get("app_dir")
+    check_application_file(spec or "")
+    if spec is not None and is_application(spec):
+        from openapi_tools.cli.applications import Application  # start-up time: asyncio
+
+        return Application(spec, Path() if folder is None else folder)
+    if folder is not None:
+        raise click.UsageError("--app-dir needs an application, module:attribute, as SPEC.")
     if spec is None:
         if config_option() is None:
             raise click.UsageError("pass SPEC, or --config with a file that names its source.")
@@ -197,6 +210,9 @@ def load_configured(
                 config=config,
             )
     except SourceError as error:
+        if callable(source):
+            reason = f"no document at {source.openapi_url}: {error.reason} Serve the application"
+            raise SourceError(f"{reason}, and name its URL.", source=source.name) from None
         if not (hint := connection_hint(error.reason, uses_proxy=chosen.trust_env)):
             raise
         raise SourceError(f"{error.reason} {hint}", source=error.source) from None

@@ -49,6 +49,7 @@ with require_extra("mcp"):
 # Loading waits for servers most of the time; the parsing takes turns at the interpreter's lock.
 _LOADERS = 8  # threads
 _RETRY_SECONDS = 60.0  # until loading an API that failed is retried
+_WATCH_SECONDS = 0.3  # between two looks at watched files
 
 # The code of a failure for anyone who asks, by its class; the first match counts.
 _REASONS: dict[type[OpenAPIToolsError], str] = {
@@ -166,6 +167,7 @@ class ServedApis:
         watchers: Functions that get the name of an API and each event of its calls.
         guards: Functions that get a tool and its call, as input guardrails.
         on_refresh: Called after documents were read.
+        has_changed: Asked again and again, in a thread: a yes has all documents read again.
     """
 
     def __init__(
@@ -178,6 +180,7 @@ class ServedApis:
         self._refresh, self._lock = refresh, asyncio.Lock()
         self._refresh_now = asyncio.Event()
         self.on_refresh: Callable[[], object] = lambda: None
+        self.has_changed: Callable[[], bool] | None = None
         self._retiring: set[asyncio.Task[None]] = set()
         self.watchers: list[Watch] = []
         self.guards: list[Any] = []
@@ -307,17 +310,19 @@ class ServedApis:
 
         SIGHUP rereads the documents at once.
         """
-        loop, keeping = asyncio.get_running_loop(), asyncio.create_task(self._keep_up_to_date())
+        loop = asyncio.get_running_loop()
+        keeping = {asyncio.create_task(self._keep_up_to_date())}
+        if self.has_changed is not None:
+            keeping.add(asyncio.create_task(self._watch_files(self.has_changed)))
         if any(api.read for api in self.apis):
             with suppress(AttributeError, NotImplementedError, RuntimeError, ValueError):
                 loop.add_signal_handler(signal.SIGHUP, self._refresh_now.set)
         try:
             yield
         finally:
-            keeping.cancel()
-            for task in self._retiring:
+            for task in (ending := {*keeping, *self._retiring}):
                 task.cancel()
-            await asyncio.wait({keeping, *self._retiring})
+            await asyncio.wait(ending)
             await self.aclose()
 
     async def aclose(self) -> None:
@@ -325,6 +330,12 @@ class ServedApis:
         for offered in (*self._tools_by_server.values(), *(api.toolset for api in self.apis)):
             if isinstance(offered, Toolset):
                 await offered.aclose()
+
+    async def _watch_files(self, has_changed: Callable[[], bool]) -> None:
+        while True:
+            await asyncio.sleep(_WATCH_SECONDS)
+            if await asyncio.to_thread(has_changed):
+                self._refresh_now.set()
 
     async def _keep_up_to_date(self) -> None:
         # Without a schedule, APIs that could not be loaded are retried nevertheless.

@@ -360,15 +360,29 @@ def _open_state(url: str) -> SharedState | None:
     return RedisState(expand_variables(url, "redis"))
 
 
-def start_toolset_server(toolset: Toolset, options: dict[str, Any]) -> StartedServer:
-    """Return a server of one toolset."""
+def start_toolset_server(
+    toolset: Toolset,
+    options: dict[str, Any],
+    *,
+    read: Callable[[], Toolset] | None = None,
+    has_changed: Callable[[], bool] | None = None,
+) -> StartedServer:
+    """Return a server of one toolset.
+
+    Args:
+        toolset: Its tools.
+        options: Keys of `[serve]`.
+        read: Loads them again, in a thread, on SIGHUP and after changes; None if they never change.
+        has_changed: Returns whether they may have changed.
+    """
     table = {"audit": "off", "grace": _GRACE, **options}
     serve = validate_table(ServeTable, table, "serve", {})
     if serve.log == "json":
         write_logs(serve.log)
     else:
         escape_last_resort()
-    apis = ServedApis([ServedApi("api", toolset=toolset)], serve.mode)
+    apis = ServedApis([ServedApi("api", read, toolset=toolset)], serve.mode)
+    apis.has_changed = has_changed
     return StartedServer(serve, apis)
 
 
