@@ -150,8 +150,8 @@ def _discard_output() -> None:
 def commands() -> None:
     """Look at an OpenAPI document as tools, and call them.
 
-    SPEC is a file, an http(s) URL, or - for standard input; or a configuration (.toml) that
-    names its document.
+    SPEC is a file, an http(s) URL, or - for standard input; a configuration (.toml) that names
+    its document; or an ASGI application, as module:attribute.
     """
 
 
