@@ -20,7 +20,7 @@ from click.shell_completion import CompletionItem, ShellComplete, split_arg_stri
 from openapi_tools.cli.argument_values import allowed_values
 from openapi_tools.cli.command_options import config_option
 from openapi_tools.cli.output import COMPLETION_VARIABLE, PROGRAM, clean, print_text, tool_summary
-from openapi_tools.cli.tool_loading import find_tool, load_spec
+from openapi_tools.cli.tool_loading import find_tool, load_spec, read_server_configuration
 from openapi_tools.common.json_values import follow_references
 from openapi_tools.common.setting_fields import setting_names
 from openapi_tools.loading import cache
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     import click
 
+    from openapi_tools.serving.serving_tables import Serving
     from openapi_tools.toolsets.toolset import Toolset
 
 _SHELLS = ("bash", "zsh", "fish")
@@ -169,10 +170,8 @@ def _list_users(context: click.Context, _: str) -> Iterator[str]:
     yield from () if auth is None else auth.tokens
 
 
-def _read_server(context: click.Context) -> Any:
-    from openapi_tools.serving.serving_tables import read_serving  # imports pydantic
-
-    return read_serving(context.params.get("spec") or config_option() or "")
+def _read_server(context: click.Context) -> Serving:
+    return read_server_configuration(context.params.get("spec") or config_option() or "")
 
 
 def _list_schemes(context: click.Context, _: str) -> Iterator[str]:

@@ -26,10 +26,12 @@ from openapi_tools.tools.session import make_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from types import ModuleType
 
     from openapi_tools.cli.applications import Application
     from openapi_tools.cli.server_view import ServerView
     from openapi_tools.configuration.config_file import ConfigFile
+    from openapi_tools.serving.serving_tables import Serving
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.toolsets.toolset import Toolset
 
@@ -175,9 +177,7 @@ def resolve_source(
     if "api" not in options:  # the command takes no server configuration
         return source, config, None
     if path is not None:
-        from openapi_tools.cli.server_view import view_api  # imports pydantic
-
-        view = view_api(path, options, prefers)
+        view = _import_server_view().view_api(path, options, prefers)
         if view is not None:
             return None if source == path else source, view.config, view
     for name, option in _VIEW_OPTIONS.items():
@@ -185,6 +185,18 @@ def resolve_source(
             reason = "needs a server configuration, with tables [apis.NAME]"
             raise click.UsageError(f"{option} {reason}, as SPEC or --config.")
     return source, config, None
+
+
+def read_server_configuration(path: str | Path) -> Serving:
+    """Return the tables of a server configuration."""
+    serving: Serving = _import_server_view().read_serving(path)
+    return serving
+
+
+def _import_server_view() -> ModuleType:
+    from openapi_tools.cli import server_view  # start-up time: it imports pydantic
+
+    return server_view
 
 
 def load_configured(
