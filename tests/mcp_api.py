@@ -74,11 +74,11 @@ class Api(Recorder):
 
     async def _answer_all(self, peer):
         while True:
-            request = await _read_request(peer._text_reader)
+            request = await _read_request(peer._reader)
             self.requests.append(request)
             path, _, query = request.target.partition("?")
             slow = path == "/slow"
-            if slow and not await self._wait(peer._text_reader, float(query.partition("=")[2])):
+            if slow and not await self._wait(peer._reader, float(query.partition("=")[2])):
                 return
             if path == "/meet":
                 await self.meeting.wait()

@@ -77,7 +77,7 @@ class SlowIssuer(Recorder):
 
     async def _answer_all(self, peer):
         while True:
-            self.requests.append(await _read_request(peer._text_reader))
+            self.requests.append(await _read_request(peer._reader))
             await self.is_open.wait()
             keys = {"keys": [issuer.KEY.as_dict(private=False)]}
             answer = Answer(503) if self.fails else Answer(body=json.dumps(keys).encode())

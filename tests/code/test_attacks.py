@@ -26,11 +26,11 @@ class Slow(Recorder):
 
     async def _answer_all(self, peer):
         while True:
-            request = await _read_request(peer._text_reader)
+            request = await _read_request(peer._reader)
             self.requests.append(request)
             self.changed.set()
             if request.target == "/users/0":
-                await peer._text_reader.read(1)
+                await peer._reader.read(1)
                 return
             if request.target == "/print":
                 await asyncio.sleep(0.3)

@@ -42,10 +42,10 @@ class Sdk:
 
     def __init__(self):
         self._spans = InMemorySpanExporter()
-        self._text_reader = InMemoryMetricReader()
+        self._reader = InMemoryMetricReader()
         self.tracers = TracerProvider()
         self.tracers.add_span_processor(SimpleSpanProcessor(self._spans))
-        self.meters = MeterProvider([self._text_reader])
+        self.meters = MeterProvider([self._reader])
 
     def watch(self, toolset: Toolset, **others: Any) -> Toolset:
         """Have a toolset report here, or to others, as it reports to the providers of a process."""
@@ -77,7 +77,7 @@ class Sdk:
 
     @property
     def measured(self) -> list[Any]:
-        data = self._text_reader.get_metrics_data()
+        data = self._reader.get_metrics_data()
         scopes = [
             scope for of in (data.resource_metrics if data else ()) for scope in of.scope_metrics
         ]

@@ -117,7 +117,7 @@ async def test_an_upload_that_hangs_ends_in_time_and_closes_its_file(folder):
     opened = open_files()
 
     async def hang(peer):
-        await peer._text_reader.readuntil(b"\r\n\r\n")
+        await peer._reader.readuntil(b"\r\n\r\n")
         await asyncio.sleep(5)
 
     async with Faults(hang) as server:

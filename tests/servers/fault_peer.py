@@ -58,11 +58,11 @@ class Caller(Peer):
     server: Any
 
     def __init__(self, peer):
-        super().__init__(peer.server, peer._text_reader, peer._writer)
+        super().__init__(peer.server, peer._reader, peer._writer)
         self.count = 0
 
     async def read_head(self):
-        head = await self._text_reader.readuntil(b"\r\n\r\n")
+        head = await self._reader.readuntil(b"\r\n\r\n")
         self.count += 1
         first, *lines = head[:-4].decode("latin-1").split("\r\n")
         self.method, self.target, _ = first.split(" ", 2)
@@ -71,7 +71,7 @@ class Caller(Peer):
         self.headers = {name.lower(): value.strip() for name, _, value in pairs}
 
     async def read_body(self):
-        await self._text_reader.readexactly(int(self.headers.get("content-length", "0")))
+        await self._reader.readexactly(int(self.headers.get("content-length", "0")))
 
 
 class Bytewise(Caller):

@@ -19,14 +19,14 @@ class Peer:
 
     def __init__(self, server, reader, writer):
         self.server = server
-        self._text_reader = reader
+        self._reader = reader
         self._writer = writer
 
     async def request(self):
         """Read one request, head and body, and keep it."""
-        head = await self._text_reader.readuntil(b"\r\n\r\n")
+        head = await self._reader.readuntil(b"\r\n\r\n")
         length = re.search(rb"\r\ncontent-length: *([0-9]+)", head, re.IGNORECASE)
-        request = head + await self._text_reader.readexactly(int(length[1]) if length else 0)
+        request = head + await self._reader.readexactly(int(length[1]) if length else 0)
         self.server.requests.append(request)
         self.server.changed.set()
         return request
@@ -44,7 +44,7 @@ class Peer:
 
     async def hang(self):
         """Wait until the other side closes."""
-        while await self._text_reader.read(65536):
+        while await self._reader.read(65536):
             pass
         self.server.hung_up += 1
         self.server.changed.set()

@@ -37,7 +37,7 @@ class LoopbackProxy(Faults):
 
     async def _serve_client(self, peer):
         while True:
-            request = await _read_request(peer._text_reader)
+            request = await _read_request(peer._reader)
             self.requests.append(request)
             self.changed.set()
             if request.method == "CONNECT":
@@ -81,7 +81,7 @@ class SocksProxy(Faults):
         self.tunnels, self.logins = [], []
 
     async def _serve_client(self, peer):
-        reader = peer._text_reader
+        reader = peer._reader
         count = (await reader.readexactly(2))[1]
         self.requests.append(await reader.readexactly(count))
         await drip(peer, bytes((5, self._method)))
@@ -117,7 +117,7 @@ async def relay(peer, port):
     """Carry bytes between a client and a port of this machine, until both have ended."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     with contextlib.closing(writer):
-        await asyncio.gather(carry(peer._text_reader, writer), carry(reader, peer._writer))
+        await asyncio.gather(carry(peer._reader, writer), carry(reader, peer._writer))
 
 
 async def carry(reader, writer):

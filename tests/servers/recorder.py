@@ -60,7 +60,7 @@ class Recorder(Faults):
 
     async def _answer_all(self, peer):
         while True:
-            request = await _read_request(peer._text_reader)
+            request = await _read_request(peer._reader)
             self.requests.append(request)
             self.changed.set()
             await peer.write(self.answer_to(request).to_bytes())
@@ -78,7 +78,7 @@ class Held(Recorder):
         self.release = asyncio.Event()
 
     async def _answer_all(self, peer):
-        await _read_request(peer._text_reader)
+        await _read_request(peer._reader)
         self.changed.set()
         await self.release.wait()
         await peer.write(self.answer.to_bytes())

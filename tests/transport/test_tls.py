@@ -78,9 +78,9 @@ async def test_plain_http_behind_an_https_address_is_not_taken(early, ours):
 
     async def speak(peer):
         if not early:
-            heard.append(await peer._text_reader.read(65536))
+            heard.append(await peer._reader.read(65536))
         await peer.write(OK)
-        heard.append(await peer._text_reader.read(65536))
+        heard.append(await peer._reader.read(65536))
 
     async with Faults(speak) as server:
         result = await called(server.url.replace("http:", "https:"), ca_file=ours.file)
