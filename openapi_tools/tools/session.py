@@ -69,6 +69,7 @@ class Session:
     _observers: Observers | None = None
     _origins: frozenset[str] | None = None
     _sender: Sender | None = None
+    _is_closed: bool = False
     # Tools may be called from several threads: they share one sender and one list of subscribers.
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
@@ -92,17 +93,22 @@ class Session:
             if self._sender is None:
                 public = self.provenance.public
                 self._sender = Sender(self.settings, self.client, public=public, shares=True)
+                self._sender.is_closed = self._is_closed
             return self._sender
 
     async def aclose(self) -> None:
         """Close the connections; other text is no longer searched for this session's secrets."""
-        await self.sender.aclose()
+        with self._lock:
+            self._is_closed, sender = True, self._sender
+        # Without a call there is no sender, and closing would import the network's modules.
+        if sender is not None:
+            await sender.aclose()
         self.redactor.release()
 
     def replace_api(self, client: Client, base_url: str) -> None:
         """Send all calls through another client to another address, without credentials."""
         self.settings = make_settings(self.settings, {"base_url": base_url, "anonymous": True})
-        self.client, self._origins, self._sender = client, None, None
+        self.client, self._origins, self._sender, self._is_closed = client, None, None, False
 
     @property
     def filled_parameters(self) -> frozenset[tuple[str, str]]:
