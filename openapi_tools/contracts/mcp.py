@@ -169,8 +169,9 @@ class ToolsServer(Server[Any]):
         if tool is None:
             reason = describe_unknown_tool(params.name, tools.tools, tools.skipped)
             raise MCPError(INVALID_PARAMS, replace_surrogates(reason))
-        channel = ElicitationChannel(request, params.input_responses, tool, tools.called)
-        channel.questions = self._questions
+        channel = ElicitationChannel(
+            request, params.input_responses, tool, tools.called, self._questions
+        )
         call_id = str(request.request_id or "")
         call = ToolCall(id=call_id, name=tool.name, arguments=params.arguments or {})
         # Counted from here, so that `replace` knows when nothing uses the old tools any more.

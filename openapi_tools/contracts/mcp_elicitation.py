@@ -32,12 +32,14 @@ _QUESTIONS = 16  # open ones of one user
 class ElicitationChannel:
     """Asks the client's user about one call (MCP, client/elicitation)."""
 
-    def __init__(self, request: Any, answers: Any, tool: Any, called: Any = None) -> None:
+    def __init__(
+        self, request: Any, answers: Any, tool: Any, called: Any, questions: OpenQuestions
+    ) -> None:
         self._request = request
         self.answers: dict[str, Any] = dict(answers or {})
         self.requests: dict[str, Any] = {}
         self._tool, self.called = tool, called or {}
-        self.questions = OpenQuestions()
+        self.questions = questions
         self._is_stateless = request.protocol_version in MODERN_PROTOCOL_VERSIONS
 
     @property

@@ -35,8 +35,16 @@ class Overlays:
             for index, source in enumerate(sources)
         ]
         self._overlays: list[Overlay] | None = None if sources else []
-        parts = [part for source in self._sources for part in _name_and_digest(source)]
-        self.digest = hashlib.sha256(dump_json_bytes(parts)).hexdigest() if parts else ""
+        # Mappings are read now, as their digest is of their data.
+        self._parsed = [
+            None if source.value is None else _parse_overlay(source) for source in self._sources
+        ]
+        parts = [
+            part
+            for source, parsed in zip(self._sources, self._parsed, strict=True)
+            for part in (source.name, source.digest if parsed is None else _digest(parsed.root))
+        ]
+        self.digest = _digest(parts) if parts else ""
         self._remarks: list[str] = []
 
     def check(self) -> None:
@@ -46,7 +54,10 @@ class Overlays:
             from openapi_tools.loading import json_paths, overlay_actions, overlays
 
             self._apply, self._queries = overlay_actions.apply_overlays, json_paths.Queries()
-            parsed = [(source.name, _parse_overlay(source)) for source in self._sources]
+            parsed = [
+                (source.name, each or _parse_overlay(source))
+                for source, each in zip(self._sources, self._parsed, strict=True)
+            ]
             self._overlays = [
                 overlays.read_overlay(each.root, name, self._queries) for name, each in parsed
             ]
@@ -79,11 +90,8 @@ def list_overlays(overlays: Any) -> list[Any]:
     return list(overlays)
 
 
-def _name_and_digest(source: Source) -> tuple[str, str]:
-    if source.value is None:
-        return source.name, source.digest
-    text = dump_json_bytes(_parse_overlay(source).root)
-    return source.name, hashlib.sha256(text).hexdigest()
+def _digest(value: Any) -> str:
+    return hashlib.sha256(dump_json_bytes(value)).hexdigest()
 
 
 def _parse_overlay(source: Source) -> Parsed:

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from openapi_tools.model import Operation
+    from openapi_tools.model import Operation, Paging
     from openapi_tools.redaction import Redactor
     from openapi_tools.responses.content import KeepFile
     from openapi_tools.responses.response_shape import ResponseShaper
@@ -120,7 +120,15 @@ def read_response(
         note = "; ".join(filter(None, (shaper.apply(content, metadata, cut=response.cut), note)))
         if redactor and shaper.fields:  # which may have joined pieces of a secret
             content.value = redactor.data(content.value)
-    output = _build_output(content, response, metadata, (operation, settings, shaper), most)
+    output = _build_output(
+        content,
+        response,
+        metadata,
+        most=most,
+        paging=operation.paging,
+        setting=settings.max_output_chars,
+        shaper=shaper,
+    )
     return ToolResult.ok(output, metadata, header_note=note)
 
 
@@ -203,8 +211,11 @@ def _build_output(
     content: BodyContent,
     response: APIResponse,
     metadata: dict[str, Any],
-    about: tuple[Operation, Settings, ResponseShaper | None],
+    *,
     most: int,
+    paging: Paging | None,
+    setting: int,
+    shaper: ResponseShaper | None,
 ) -> Any:
     notes = list(content.notes)
     goes_on = READ_IN_PART if READ_IN_PART in notes else ""
@@ -212,7 +223,6 @@ def _build_output(
         why = "the timeout expired" if response.cut == "timeout" else "it grew too large"
         notes.append(f"the stream was cut because {why}")
         goes_on = f"the stream was longer; {why}"
-    operation, settings, shaper = about
     # A chosen value may be larger than the response.
     size = len(response.content) if "shaped" not in metadata else most * GROWTH + 1
     left_out = metadata.get("shaped", {}).get("items", 0)
@@ -222,11 +232,11 @@ def _build_output(
     if is_cut and room == most:
         value, _ = fit_value(content.value, size, _space_beside_advice(most))
     if (is_cut or content.cut or left_out) and not goes_on and most >= _ROOMY:
-        limits = (most, settings.max_output_chars) if is_cut or content.cut else None
+        limits = (most, setting) if is_cut or content.cut else None
         value = append_mark(
             value,
             truncation_advice(
-                operation.paging,
+                paging,
                 limits,
                 has_fields=shaper is not None and shaper.chooses,
                 max_items=shaper.max_items if left_out and shaper else 0,

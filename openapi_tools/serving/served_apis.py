@@ -24,7 +24,7 @@ from openapi_tools.errors import (
     SourceError,
     require_extra,
 )
-from openapi_tools.loading.load import load_tools, load_with_record
+from openapi_tools.loading.load import load_with_record
 from openapi_tools.redaction import redact_text
 from openapi_tools.search.costs import offer_tools
 from openapi_tools.serving.web_server import INTERRUPTED, handle_signals
@@ -205,15 +205,8 @@ class ServedApis:
         remaining = dict(records or {})
 
         def read(name: str) -> Toolset:
-            config: Any = serving.files[name]
-            if (record := remaining.pop(name, None)) is not None:
-                toolset = load_with_record(
-                    config, {} if state is None else {"state": state}, record
-                )
-            elif state is not None:
-                toolset = load_tools(config=config, state=state)
-            else:
-                toolset = load_tools(config=config)
+            members = {} if state is None else {"state": state}
+            toolset = load_with_record(serving.files[name], members, remaining.pop(name, None))
             if serving.serve.ask:
                 toolset.add_input_guardrails([require_approval()])
             return toolset if admit is None else admit(name, toolset)

@@ -63,7 +63,7 @@ def next_request(
 
     Args:
         request: The request that was redirected.
-        response: The redirect.
+        response: The redirect, whose status is one of `REDIRECT_STATUSES`.
         followed: How many redirects came before.
         base: The URL below which redirects have to stay; empty for the whole origin.
         documented: As for `is_result`.
@@ -72,7 +72,7 @@ def next_request(
         None if the response is the result.
     """
     status = response.status_code
-    if status not in REDIRECT_STATUSES or "location" not in response.headers:
+    if "location" not in response.headers:
         return None
     ends_here = is_result(request, status, documented)
     is_other_read = status == HTTPStatus.SEE_OTHER and not _is_plain_read(request)

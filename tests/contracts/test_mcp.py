@@ -252,7 +252,7 @@ async def test_a_client_that_only_opens_addresses_cannot_be_asked():
     only_urls = types.ElicitationCapability(url=types.UrlElicitationCapability())
     request.client_capabilities = types.ClientCapabilities(elicitation=only_urls)
 
-    assert not module.ElicitationChannel(request, {}, tool=None).is_open
+    assert not module.ElicitationChannel(request, {}, None, {}, module.OpenQuestions()).is_open
 
 
 async def test_guards_find_the_request_and_can_answer(mode):

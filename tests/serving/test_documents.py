@@ -164,17 +164,17 @@ async def test_a_signal_has_documents_read_at_once_and_a_running_call_ends_on_th
 async def test_a_fault_of_ours_in_one_document_is_logged_and_the_others_are_served(
     source, tmp_path, monkeypatch, caplog
 ):
-    loaded = served_apis.load_tools
+    loaded = served_apis.load_with_record
 
-    def load(config, **members):
+    def load(config, members, record):
         if config.data.source == "shop.json":
             raise RecursionError
-        return loaded(config=config, **members)
+        return loaded(config, members, record)
 
-    monkeypatch.setattr(served_apis, "load_tools", load)
+    monkeypatch.setattr(served_apis, "load_with_record", load)
     async with hosted(config_of(tmp_path, source)) as server:
         ready = await server.get("/readyz")
-        monkeypatch.setattr(served_apis, "load_tools", loaded)
+        monkeypatch.setattr(served_apis, "load_with_record", loaded)
         await server.apis.refresh()
         again = await server.get("/readyz")
 
