@@ -111,7 +111,7 @@ def find_scheme_differences(
         for name in named
         if name in old and name in new
         for part in _compare_fields(
-            f"scheme {shorten_value(name)}: ", old[name], new[name], _CREDENTIAL
+            f"scheme {quote_briefly(name)}: ", old[name], new[name], _CREDENTIAL
         )
     ]
 
@@ -124,16 +124,16 @@ def change_to_data(change: ToolChange) -> dict[str, Any]:
 
 def describe_change(change: ToolChange) -> str:
     """Return a change as one line, or with one more line for each of several details."""
-    name = _shorten_line(change.tool)
+    name = _shorten_name(change.tool)
     if change.before:
-        name = f"{_shorten_line(change.before)} -> {name}"
+        name = f"{_shorten_name(change.before)} -> {name}"
     line = f"{change.kind:<{_KIND_WIDTH}}{name}" + (": breaking" if change.breaking else "")
     if len(change.details) == 1:
         return f"{line}: {change.details[0]}"
     return "\n    ".join([line, *change.details])
 
 
-def shorten_value(value: Any) -> str:
+def quote_briefly(value: Any) -> str:
     """Return a value as short text on one line."""
     try:
         text = _SHORT.repr(value)
@@ -148,33 +148,33 @@ def describe_difference(difference: Difference) -> str:
     if not difference.place:
         return text
     separator = " " if text.startswith("is ") else ": "
-    return f"{_shorten_line(difference.place)}{separator}{text}"
+    return f"{_shorten_name(difference.place)}{separator}{text}"
 
 
 def _describe_values(what: str, before: Any, after: Any) -> str:
     if what in (schema_changes.NO_LONGER, schema_changes.ALSO):
         values = after if before is MISSING else before
         rest = f" and {len(values) - _MOST_LISTED} more" if len(values) > _MOST_LISTED else ""
-        return f"{what} {', '.join(map(shorten_value, values[:_MOST_LISTED]))}{rest}"
+        return f"{what} {', '.join(map(quote_briefly, values[:_MOST_LISTED]))}{rest}"
     if before is MISSING:
-        return what if after is MISSING else f"{what} is {shorten_value(after)} now"
+        return what if after is MISSING else f"{what} is {quote_briefly(after)} now"
     if after is MISSING:
-        return f"{what} {shorten_value(before)} is gone"
+        return f"{what} {quote_briefly(before)} is gone"
     if isinstance(before, str) and isinstance(after, str):
         # Long texts are shown from shortly before they differ.
         start = max(len(commonprefix([before, after])) - _CONTEXT, 0)  # noqa: RUF071 -- characters
         if start and max(len(before), len(after)) > _LONGEST_VALUE:
             before, after = f"…{before[start:]}", f"…{after[start:]}"
-    return f"{what} was {shorten_value(before)}, is {shorten_value(after)} now".strip()
+    return f"{what} was {quote_briefly(before)}, is {quote_briefly(after)} now".strip()
 
 
-def _shorten_line(text: str) -> str:
-    return text if text.isprintable() and len(text) <= _LONGEST_NAME else shorten_value(text)
+def _shorten_name(text: str) -> str:
+    return text if text.isprintable() and len(text) <= _LONGEST_NAME else quote_briefly(text)
 
 
 def _describe_call(record: ToolRecord | None) -> tuple[str, ...]:
     request = record and f"{record.operation.method} {record.operation.path}"
-    return (_shorten_line(request),) if request else ()
+    return (_shorten_name(request),) if request else ()
 
 
 def find_renames(removed: Records, added: Records) -> dict[str, str]:
@@ -254,7 +254,7 @@ def _compare_methods(old: str, new: str) -> Iterator[Difference]:
 
 
 def _compare_servers(old: tuple[Server, ...], new: tuple[Server, ...]) -> Iterator[Difference]:
-    urls = [shorten_value(server.url) for server in (*old[:1], *new[:1])]
+    urls = [quote_briefly(server.url) for server in (*old[:1], *new[:1])]
     if old[:1] == new[:1]:
         what = "the alternatives to the server changed"
     elif not old or not new:
@@ -292,11 +292,11 @@ def _compare_parameters(
     before = {parameter.argument: parameter for parameter in old}
     after = {parameter.argument: parameter for parameter in new}
     for name, parameter in {**after, **before}.items():
-        what = f"parameter {shorten_value(name)}"
+        what = f"parameter {quote_briefly(name)}"
         if name in before and name in after:
             yield from _compare_fields(f"{what}: ", before[name], after[name])
         else:
-            what += f" ({_shorten_line(parameter.location)})"
+            what += f" ({_shorten_name(parameter.location)})"
             state = "new" if name in after else "gone"
             yield Difference("", f"{what} is {state}", breaking=False)
     if list(before) != list(after) and before.keys() == after.keys():

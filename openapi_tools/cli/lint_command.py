@@ -18,7 +18,7 @@ from openapi_tools.cli.tool_loading import (
     resolve_source,
 )
 from openapi_tools.common.json_values import select_attributes
-from openapi_tools.conformance.findings import Finding, shorten_line
+from openapi_tools.conformance.findings import Finding, elide_middle
 from openapi_tools.conformance.lint_fixes import make_overlay
 from openapi_tools.conformance.lint_rules import find_tool_problems, score_document
 from openapi_tools.errors import DocumentError, MissingExtraError, format_count
@@ -96,7 +96,7 @@ def _find_duplicate_keys(source: Any) -> list[Finding]:
     try:
         DocumentReader(options).read()
     except DocumentError as error:
-        return [Finding(error.pointer, shorten_line(error.reason), rule="duplicate-key")]
+        return [Finding(error.pointer, elide_middle(error.reason), rule="duplicate-key")]
     return []
 
 

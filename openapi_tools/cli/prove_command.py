@@ -13,7 +13,7 @@ from openapi_tools.cli.progress import show_progress
 from openapi_tools.cli.reports import CommandReport, ReportCase, print_report
 from openapi_tools.cli.tool_loading import select_tools
 from openapi_tools.common.json_values import select_attributes
-from openapi_tools.conformance.findings import Finding, shorten_line
+from openapi_tools.conformance.findings import Finding, elide_middle
 from openapi_tools.testing.proving import Proof, prove_tools
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def report_proofs(spec: str | None, *, report_format: str, wants_json: bool, fai
     checked = verdicts["proved"] + verdicts["failed"]
     if not checked:
         reason = next((proof.reason for proof in proofs), "no tool is selected.")
-        print_note(f"nothing could be checked: {clean(shorten_line(reason), lines=False)}")
+        print_note(f"nothing could be checked: {clean(elide_middle(reason), lines=False)}")
     failures = [proof for proof in proofs if proof.verdict == "failed"]
     return int(not checked or not all(_is_excused(proof, fail_on) for proof in failures))
 
@@ -64,7 +64,7 @@ def _format_proofs(proofs: list[Proof], counts: dict[str, int]) -> Iterator[str]
     width = max((len(proof.tool) for proof in proofs), default=4)
     headings = [("Tool", "Request", "Response", "Reason")] * bool(proofs)
     for name, *cells in [*headings, *map(astuple, proofs)]:
-        request, response, reason = (clean(shorten_line(text), lines=False) for text in cells[:3])
+        request, response, reason = (clean(elide_middle(text), lines=False) for text in cells[:3])
         tool = clean(name, lines=False)
         yield f"{tool:<{width}}  {request:<10}  {response:<10}  {reason}".rstrip()
     summary = ", ".join(f"{counts[name]} {name}" for name in _VERDICTS)
@@ -77,7 +77,7 @@ def _create_finding(proof: Proof, fail_on: str) -> Finding:
     severity = "note" if proof.verdict == "not judged" else "error"
     severity = "warning" if _is_excused(proof, fail_on) else severity
     rule = proof.verdict.replace(" ", "-") + "-by-document" * (proof.cause == "document")
-    message = f"{proof.tool}: {shorten_line(proof.reason)}"
+    message = f"{proof.tool}: {elide_middle(proof.reason)}"
     return Finding(proof.pointer, message, severity, rule)
 
 
@@ -86,5 +86,5 @@ def _create_case(proof: Proof, fail_on: str) -> ReportCase:
     is_excused = _is_excused(proof, fail_on)
     outcome = "skipped" if is_excused else _OUTCOMES.get(proof.verdict, "skipped")
     verdict = proof.verdict + " by the document" * (proof.cause == "document")
-    message = f"{verdict}: {clean(shorten_line(proof.reason), lines=False)}"
+    message = f"{verdict}: {clean(elide_middle(proof.reason), lines=False)}"
     return ReportCase(proof.tool, outcome, message, proof.cause or outcome)

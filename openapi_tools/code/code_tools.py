@@ -16,7 +16,7 @@ from openapi_tools.code.limits import CodeLimits
 from openapi_tools.code.program import ProgramFunctions, ProgramRun
 from openapi_tools.common.options import context_value, type_name
 from openapi_tools.errors import SettingsError
-from openapi_tools.responses.json_content import shorten_value
+from openapi_tools.responses.json_content import cut_value
 from openapi_tools.result import ToolResult
 from openapi_tools.search.meta_tools import MetaTool, closed_object
 from openapi_tools.search.stubs import describe_tool, write_stubs
@@ -170,7 +170,7 @@ class _CodeMode:
         limit, printed = self._limits.output_chars, outcome.printed
         facts = {"calls": run.count, "printed": printed}
         if outcome.kind:
-            shown = {"printed": shorten_value(printed, limit)} if printed else None
+            shown = {"printed": cut_value(printed, limit)} if printed else None
             reason = f"{outcome.reason[0].upper()}{outcome.reason[1:]}"
             return ToolResult.failed(outcome.kind, reason, metadata=facts, facts=shown)
         value: Any = outcome.value
@@ -184,7 +184,7 @@ class _CodeMode:
             value = printed if value is None else {"result": value, "printed": printed}
         elif value is None:
             run.notes.append("the value of the program is None, and nothing was printed")
-        cut = shorten_value(value, limit)
+        cut = cut_value(value, limit)
         if cut is not value:
             run.notes.insert(
                 0,

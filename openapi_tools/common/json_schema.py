@@ -186,7 +186,7 @@ def ensure_items(node: dict[str, Any]) -> dict[str, Any]:
     return {**node, "items": {}} if is_bare else node
 
 
-def loosen_schema(node: dict[str, Any], keywords: Collection[str]) -> dict[str, Any]:
+def remove_keywords(node: dict[str, Any], keywords: Collection[str]) -> dict[str, Any]:
     """Return a schema without some keywords, and with `oneOf` as `anyOf`.
 
     Looser branches overlap: a value of one branch would then fit several, and fail `oneOf`.

@@ -14,7 +14,7 @@ import jsonschema_rs
 from openapi_tools.common.json_schema import TYPES
 from openapi_tools.common.json_values import join_pointer, resolve_pointer, split_pointer
 from openapi_tools.common.visible_text import strip_hidden
-from openapi_tools.conformance.findings import Finding, shorten_line
+from openapi_tools.conformance.findings import Finding, elide_middle
 from openapi_tools.errors import require_extra
 from openapi_tools.validation.check_cost import compile_schema
 
@@ -66,7 +66,7 @@ def find_document_errors(root: Mapping[str, Any]) -> list[Finding]:
 
 
 def _make_finding(place: Iterable[Any], message: str, severity: str = "error") -> Finding:
-    return Finding(join_pointer(place), shorten_line(message), severity)
+    return Finding(join_pointer(place), elide_middle(message), severity)
 
 
 def _find_ambiguous_ids(root: Mapping[str, Any]) -> Iterator[Finding]:

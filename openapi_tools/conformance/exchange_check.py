@@ -20,7 +20,7 @@ from urllib.parse import parse_qsl, unquote
 from openapi_tools.common.http_rules import is_form
 from openapi_tools.common.json_values import follow_references
 from openapi_tools.conformance.document_check import LinearPatterns, closed_path
-from openapi_tools.conformance.findings import shorten_line
+from openapi_tools.conformance.findings import elide_middle
 from openapi_tools.conformance.routes import Route, Routes
 from openapi_tools.conformance.text_values import TextReader, UndefinedReading
 from openapi_tools.conformance.value_check import (
@@ -140,7 +140,7 @@ class ExchangeChecker:
                 return list(dict.fromkeys(lines(request, route)))
         except Exception as error:  # noqa: BLE001 -- a check never stops a call
             return [
-                shorten_line(f"not judged: openapi-core gave up ({type(error).__name__}: {error})")
+                elide_middle(f"not judged: openapi-core gave up ({type(error).__name__}: {error})")
             ]
 
     def _request_lines(self, request: httpx.Request, route: Route) -> Iterator[str]:
@@ -166,7 +166,7 @@ class ExchangeChecker:
         try:
             declared_response = ResponseFinder(operation / "responses").find(str(status))
         except ResponseFinderError as error:
-            yield shorten_line(str(error))
+            yield elide_middle(str(error))
             return
         for declared in _declared_headers(declared_response):
             yield from check.find_errors(declared, response.headers)
@@ -385,10 +385,10 @@ def _describe_body_errors(errors: Iterable[Exception]) -> Iterator[str]:
             place = "" if cause is None else "body: "
             details = getattr(cause, "schema_errors", None)
             if type(cause).__name__ == "DeserializeError":
-                yield shorten_line(f"{NOT_JUDGED}: {place}openapi-core does not read it here")
+                yield elide_middle(f"{NOT_JUDGED}: {place}openapi-core does not read it here")
             elif details:
                 yield from describe_errors(details, place)
             else:
-                yield shorten_line(f"{place}{cause or error}")
+                yield elide_middle(f"{place}{cause or error}")
     except UndefinedReading as error:
         yield f"{NOT_JUDGED}: body: {error}"

@@ -23,7 +23,7 @@ class Finding:
     rule: str = "openapi"
 
 
-def shorten_line(text: str, limit: int = _LONGEST) -> str:
+def elide_middle(text: str, limit: int = _LONGEST) -> str:
     """Return text on one line, without its middle where it is too long."""
     line = " ".join(redact_text(text).split())
     if len(line) <= limit:

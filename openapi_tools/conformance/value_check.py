@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.common.http_rules import essence, is_json
 from openapi_tools.common.json_values import follow_references, join_pointer
-from openapi_tools.conformance.findings import shorten_line
+from openapi_tools.conformance.findings import elide_middle
 from openapi_tools.conformance.text_values import TextReader, UndefinedReading
 from openapi_tools.errors import require_extra
 from openapi_tools.requests.encoding import is_token
@@ -185,4 +185,4 @@ def describe_errors(errors: Iterable[Any], place: str) -> Iterator[str]:
         is_missing = " could not be resolved" in named.partition("\n")[0]
         is_known = not (is_reference and is_missing and not named.startswith("#"))
         line = place + (f"{where}: {text}" if where else text)
-        yield shorten_line(line if is_known else f"{NOT_JUDGED}: {line}")
+        yield elide_middle(line if is_known else f"{NOT_JUDGED}: {line}")

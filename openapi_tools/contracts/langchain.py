@@ -15,7 +15,7 @@ from openapi_tools.common.json_schema import (
     SCHEMA_LIST_KEYWORDS,
     SCHEMA_MAP_KEYWORDS,
     SUBSCHEMA_KEYWORDS,
-    loosen_schema,
+    remove_keywords,
 )
 from openapi_tools.common.json_values import omit_keys
 from openapi_tools.errors import SettingsError, require_extra
@@ -217,7 +217,7 @@ class _SchemaInliner:
                 self._cuts += key not in _WORDS
         # What was cut accepts anything, so keywords that this would make stricter go.
         if self._cuts > before:
-            inlined = loosen_schema(inlined, _NARROWING)
+            inlined = remove_keywords(inlined, _NARROWING)
         return _without_ref_property(inlined)
 
     def _inline_value(self, key: str, value: Any, path: str) -> Any:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
+from openapi_tools.common.visible_text import truncate_text
 from openapi_tools.errors import require_extra
 from openapi_tools.providers.definitions import write_brief_definition
 from openapi_tools.result import context_for
@@ -28,7 +29,7 @@ with require_extra("llama-index"):
     from llama_index.core.base.llms.types import ImageBlock, TextBlock
     from llama_index.core.tools import FunctionTool, ToolMetadata, ToolOutput
 
-_LONGEST = 1024
+_LONGEST = 1024  # characters; LlamaIndex refuses longer ones when it calls OpenAI's models
 
 
 def to_tools(toolset: Iterable[OperationTool], *, context: Any = None) -> list[FunctionTool]:
@@ -97,13 +98,8 @@ def _make_metadata(tool: OperationTool) -> ToolMetadata:
             return deepcopy(schema)
 
     return OperationMetadata(
-        name=tool.name, description=_cut_description(description), fn_schema=ToolArguments
+        name=tool.name, description=truncate_text(description, _LONGEST), fn_schema=ToolArguments
     )
-
-
-def _cut_description(text: str) -> str:
-    # LlamaIndex refuses longer descriptions when it calls OpenAI's models.
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1].rsplit(maxsplit=1)[0] + "…"
 
 
 def _make_image(data: str, media_type: str) -> ImageBlock:

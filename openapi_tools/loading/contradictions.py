@@ -32,6 +32,7 @@ from openapi_tools.loading.schema_examples import (
     types_of,
     wire_text,
 )
+from openapi_tools.redaction import excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,14 +97,14 @@ def drop_unfitting_values(
 ) -> None:
     """Leave only those examples and defaults of a schema, in place, that it accepts."""
     for keyword, before, after in SchemaExamples(out, definitions).drop_unfitting():
-        said = "it is ignored" if after is ABSENT else f"it is read as {_excerpt(after)}"
-        report(keyword, f"{_excerpt(before)} does not match its own schema; {said}.")
+        said = "it is ignored" if after is ABSENT else f"it is read as {_quote_value(after)}"
+        report(keyword, f"{_quote_value(before)} does not match its own schema; {said}.")
 
 
-def _excerpt(value: Any) -> str:
+def _quote_value(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     text = text if text.isprintable() else json.dumps(value)
-    return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}…"
+    return excerpt(text, _MAX_TEXT)
 
 
 def _move_keywords_to_items(out: Node, report: Report) -> None:
@@ -169,7 +170,7 @@ def _join_types(out: Node, keyword: str, declared: list[str], report: Report) ->
     meant = [value for value in forms if value is not ABSENT]
     kinds = [_KINDS.get(type(value), "object") for value in other_values]
     if meant:
-        shown = ", ".join(map(_excerpt, other_values[:3]))
+        shown = ", ".join(map(_quote_value, other_values[:3]))
         report(keyword, f"has values of another type than {types} ({shown}); both are accepted.")
         kinds = [*types, *kinds]
     else:
@@ -254,9 +255,9 @@ def _check_pattern(out: Node, pattern: str, report: Report) -> None:
         return
     if plain is not None and texts and all(matches(plain, text) is False for text in texts):
         plain = None
-        remark = f"does not match the document's own {_excerpt(texts[0])}; it is not enforced."
+        remark = f"does not match the document's own {_quote_value(texts[0])}; it is not enforced."
     if remark:
-        report("pattern", f"{_excerpt(pattern)} {remark}")
+        report("pattern", f"{_quote_value(pattern)} {remark}")
     if plain is not None:
         out["pattern"] = plain
         return

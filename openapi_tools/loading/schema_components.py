@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from openapi_tools.common.json_schema import (
     IN_PLACE_KEYWORDS,
     iter_subschemas,
-    loosen_schema,
     map_subschemas,
+    remove_keywords,
     transform_schemas,
 )
 from openapi_tools.common.json_values import Node, dump_json_bytes, json_size, max_json_length
@@ -201,7 +201,7 @@ def shrink_schema(schema: Node) -> Node:
     """Return an input schema of at most `MAX_SCHEMA` characters; the schema itself if it fits."""
     if json_size(schema) <= MAX_SCHEMA:
         return schema
-    plain = partial(loosen_schema, keywords=_WORDS | _CUT)
+    plain = partial(remove_keywords, keywords=_WORDS | _CUT)
     definitions = {
         name: transform_schemas(part, plain) for name, part in schema.get("$defs", {}).items()
     }
@@ -265,7 +265,7 @@ def _choose_nearest(names: frozenset[str], definitions: Node, room: int) -> Node
 def _drop_lost_references(schema: Any, kept: Node) -> Any:
     def edit(node: Node) -> Node:
         is_lost = "$ref" in node and target_name(node) not in kept
-        return loosen_schema(node, {*_CUT, "$ref"} if is_lost else _CUT)
+        return remove_keywords(node, {*_CUT, "$ref"} if is_lost else _CUT)
 
     return transform_schemas(schema, edit)
 
@@ -273,7 +273,7 @@ def _drop_lost_references(schema: Any, kept: Node) -> Any:
 def _prune_schema(schema: Any, depth: int, gone: frozenset[str] = _CUT) -> Any:
     if depth == 0 or not isinstance(schema, dict):
         return schema if depth else {}
-    part = loosen_schema(schema, gone)
+    part = remove_keywords(schema, gone)
     return map_subschemas(part, lambda inner, _: _prune_schema(inner, depth - 1, _WORDS | _CUT))
 
 

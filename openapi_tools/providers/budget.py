@@ -19,8 +19,8 @@ from openapi_tools.common.json_schema import (
     DEFINITIONS_PREFIX,
     SUBSCHEMA_KEYWORDS,
     ensure_items,
-    loosen_schema,
     map_subschemas,
+    remove_keywords,
     transform_schemas,
 )
 from openapi_tools.common.json_values import json_size, omit_keys
@@ -299,7 +299,7 @@ def _drop_unread(node: Schema) -> Schema:
 
 
 def _drop_narrowing(node: Schema) -> Schema:
-    return loosen_schema(node, _NARROWING)
+    return remove_keywords(node, _NARROWING)
 
 
 _CUT_WORDS: dict[int, Edit] = {most: partial(_cut_description, most=most) for most in (300, 120, 0)}

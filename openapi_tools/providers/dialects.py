@@ -288,7 +288,7 @@ def _describing_keywords(schema: Form, form: Form, formats: dict[str, set[str]])
     return words
 
 
-def loosen_schema(schema: Form) -> Iterator[Form]:
+def iter_looser_schemas(schema: Form) -> Iterator[Form]:
     """Yield schemas that accept more and tell the rest in words, the closest one first."""
     hard = {key: schema[key] for key in schema if key in HARD}
     rest = {key: schema[key] for key in schema if key not in HARD}

@@ -17,7 +17,7 @@ from openapi_tools.common.json_values import pointer_token, unique_values
 from openapi_tools.providers import containers
 from openapi_tools.providers.alternatives import BY_VALUE, Alternatives, FormChecker
 from openapi_tools.providers.containers import ANYTHING, KEY, VALUE
-from openapi_tools.providers.dialects import HARD, loosen_schema
+from openapi_tools.providers.dialects import HARD, iter_looser_schemas
 from openapi_tools.providers.forms import (
     ANNOTATIONS,
     CannotExpress,
@@ -144,13 +144,13 @@ class SchemaShaper:
             error.place = error.place or place
             if self._levels is None or error.final or error.empty:
                 raise
-            return self._loosen_schema(node, error)
+            return self._shape_looser(node, error)
         finally:
             self._open.discard(id(node))
 
-    def _loosen_schema(self, node: Form, error: CannotExpress) -> ShapedSchema:
+    def _shape_looser(self, node: Form, error: CannotExpress) -> ShapedSchema:
         self.notes.append(f"{error}; it is described in words")
-        for looser in loosen_schema(node):
+        for looser in iter_looser_schemas(node):
             with suppress(CannotExpress):
                 return self._shape_checked(looser, error.place)
         raise error
@@ -305,7 +305,7 @@ class SchemaShaper:
                     continue
                 if error.final or self._levels is None:
                     raise
-                shaped = self._loosen_schema(node, error)
+                shaped = self._shape_looser(node, error)
             schema = shaped.whole if name in members.required else shaped.optional
             properties[names.get(name, name)] = (
                 containers.describe_renamed(schema, name) if name in names else schema

@@ -85,10 +85,10 @@ def describe_body(text: str, limit: int) -> str:
     except (ValueError, RecursionError):
         pieces = _BREAKS.split(text)  # of a form, of XML, and lines
     for length in _LENGTHS:
-        shortened = "".join(shorten_line(piece, length) for piece in pieces)
+        shortened = "".join(shorten_and_count(piece, length) for piece in pieces)
         if len(shortened) <= limit:
             return shortened
-    return shorten_line(shortened, limit)
+    return shorten_and_count(shortened, limit)
 
 
 def describe_pointer(place: str) -> str:
@@ -97,7 +97,7 @@ def describe_pointer(place: str) -> str:
     return text if len(place) <= _LONGEST_POINTER else f"...{text[-_LONGEST_POINTER:]}"
 
 
-def shorten_line(text: str, length: int) -> str:
+def shorten_and_count(text: str, length: int) -> str:
     """Return a string; of a long one, the beginning and how many characters follow."""
     left_out = len(text) - length
     return f"{text[:length]}... ({left_out:,} more characters)" if left_out > _MARK else text

@@ -17,10 +17,10 @@ from openapi_tools.responses.json_content import (
     READ_IN_PART,
     ROUNDED,
     VALUES,
+    cut_string,
+    cut_value,
     read_json,
     read_truncated_json,
-    shorten_value,
-    truncate_text,
 )
 from openapi_tools.responses.text_content import charset_of
 from openapi_tools.result import IMAGES
@@ -181,7 +181,7 @@ def _read_text(body: RawBody, options: ContentOptions) -> BodyContent:
     text = text_content.clean_text(decoded.text)
     if decoded.length <= most:
         return BodyContent(text, decoded.notes)
-    text = truncate_text(text, options.room, decoded.length)
+    text = cut_string(text, options.room, decoded.length)
     return BodyContent(text, decoded.notes, whole=decoded.length, cut=True)
 
 
@@ -271,7 +271,7 @@ def _read_multipart(body: RawBody, options: ContentOptions) -> BodyContent:
             break
         part = _read_part(piece.lstrip(b" \t").removeprefix(b"\r\n"), inner)
         # Hundreds of values that just fit would not fit together.
-        content.value.append(shorten_value(part.value, inner.room) if large else part.value)
+        content.value.append(cut_value(part.value, inner.room) if large else part.value)
         content.notes += (note for note in part.notes if note not in content.notes)
         content.omitted += part.omitted
         if part.whole and READ_IN_PART not in content.notes:

@@ -12,10 +12,10 @@ from openapi_tools.common.json_values import join_pointer
 from openapi_tools.errors import CallError, ErrorType
 from openapi_tools.responses.content import ContentOptions, RawBody, read_content
 from openapi_tools.responses.json_content import (
+    cut_string,
+    cut_value,
     encode_json,
     fit_value,
-    shorten_value,
-    truncate_text,
 )
 from openapi_tools.result import ToolResult
 from openapi_tools.transport.failures import retry_after, timeout_error
@@ -154,8 +154,8 @@ def error_text(body: Any, room: int) -> str:
             members = body.items() if isinstance(body, dict) else ()
             rest = {name: value for name, value in members if name not in _SAID and value}
         if rest:
-            text = f"{text} {encode_json(shorten_value(rest, max(room - len(text), 40)))}".lstrip()
-    return text if len(text) <= room else truncate_text(text, room)[:room]
+            text = f"{text} {encode_json(cut_value(rest, max(room - len(text), 40)))}".lstrip()
+    return text if len(text) <= room else cut_string(text, room)[:room]
 
 
 def _iter_lines(body: Any) -> Iterator[str]:

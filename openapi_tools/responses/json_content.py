@@ -190,7 +190,7 @@ def encode_json(value: Any) -> str:
     return _ENCODER.encode(value)
 
 
-def shorten_value(value: Any, limit: int) -> Any:
+def cut_value(value: Any, limit: int) -> Any:
     """Return a value cut to `limit` characters of JSON, at least 40; marks count the rest."""
     cutter = _ValueCutter()
     return value if cutter.size(value, limit) <= limit else cutter.cut(value, limit)
@@ -237,7 +237,7 @@ class _ValueCutter:
             return self._cut_list(value, limit)
         if isinstance(value, dict):
             return self._cut_dict(value, limit)
-        return truncate_text(value if isinstance(value, str) else encode_json(value), limit)
+        return cut_string(value if isinstance(value, str) else encode_json(value), limit)
 
     def _cut_list(self, items: list[Any], limit: int) -> list[Any]:
         total = len(items)
@@ -329,7 +329,7 @@ def truncation_advice(
     return "; ".join(filter(None, parts))
 
 
-def truncate_text(text: str, limit: int, whole: int = 0) -> str:
+def cut_string(text: str, limit: int, whole: int = 0) -> str:
     """Return the beginning of a string in `limit` characters of JSON, and the whole's length."""
     marker = f"{_ELLIPSIS} [{whole or len(text)} characters in all]"
     left = limit - 2 - len(marker)
@@ -356,7 +356,7 @@ def fit_value(value: Any, size: int, limit: int) -> tuple[Any, bool]:
     with suppress(ValueError):
         if size <= limit * GROWTH and len(encode_json(value)) <= limit:
             return value, False
-        fitted = shorten_value(value, limit)
+        fitted = cut_value(value, limit)
         encode_json(fitted)
         return fitted, fitted is not value
     # An infinity: JSON's 1e400 is one in Python.

@@ -12,7 +12,7 @@ from openapi_tools.common.options import close_names
 from openapi_tools.errors import InputError
 from openapi_tools.observability import report_unknown
 from openapi_tools.redaction import excerpt
-from openapi_tools.responses.json_content import shorten_value
+from openapi_tools.responses.json_content import cut_value
 from openapi_tools.responses.json_queries import apply_expression
 from openapi_tools.responses.shape_checks import check_fields
 from openapi_tools.result import ToolResult
@@ -166,7 +166,7 @@ class _MetaTools:
 
 def _select_fields(items: Any, fields: str, settings: Any) -> Any:
     try:
-        return shorten_value(apply_expression(fields, items), settings.max_output_chars)
+        return cut_value(apply_expression(fields, items), settings.max_output_chars)
     except ValueError as error:
         reason = f"they could not be applied to the list of all items: {error}."
         raise InputError(reason, pointer="/fields") from None

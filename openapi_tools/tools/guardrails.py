@@ -17,7 +17,7 @@ from openapi_tools.requests.excerpts import (
     describe_properties,
     escape_ascii,
     share_space,
-    shorten_line,
+    shorten_and_count,
 )
 from openapi_tools.result import Changes, ToolCall, ToolResult
 from openapi_tools.tools.write_preview import find_changes
@@ -212,14 +212,14 @@ def describe_question(tool: Tool, call: ToolCall, limit: int = 4_000) -> str:
     too many properties, those left out are named and counted.
     """
     address = f"{tool.method} {tool.path}".strip().replace(" ", "%20").replace("%20", " ", 1)
-    lines = [f"Call {tool.name} ({shorten_line(escape_ascii(address), _ADDRESS)})?"]
+    lines = [f"Call {tool.name} ({shorten_and_count(escape_ascii(address), _ADDRESS)})?"]
     arguments = tool.marked_values.hide_arguments(call.arguments)
     arguments = _order_by_schema(arguments, tool.input_schema, tool.input_schema)
     lines += (f"  {line}" for line in describe_properties(arguments, limit))
     if call.changes is not None:
         changes = call.changes.lines
         shares = share_space(limit, list(map(len, changes)))
-        short = map(shorten_line, changes, (max(share, _LINE) for share in shares))
+        short = map(shorten_and_count, changes, (max(share, _LINE) for share in shares))
         lines += ["What changes:", *(f"  {line}" for line in short)]
         lines.append(f"To undo it: {call.changes.undo}.")
     return "\n".join(lines)

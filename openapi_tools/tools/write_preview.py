@@ -29,7 +29,7 @@ from openapi_tools.requests.excerpts import (
     describe_pointer,
     describe_value,
     escape_ascii,
-    shorten_line,
+    shorten_and_count,
 )
 from openapi_tools.result import Changes, ToolResult
 from openapi_tools.validation.check_cost import is_large
@@ -263,7 +263,7 @@ def _find_patch_steps(sent: Any, state: Any, make_line: _MakeLine) -> Iterator[_
         elif verb != "test":
             start = describe_pointer(str(as_dict(step).get("from", "")))
             target = describe_pointer(place)
-            verb = shorten_line(escape_ascii(str(verb)), _VALUE)
+            verb = shorten_and_count(escape_ascii(str(verb)), _VALUE)
             yield target, f"{verb} from {start} to {target}"
 
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openapi_tools import Settings, load_tools
-from openapi_tools.responses.json_content import encode_json, shorten_value
+from openapi_tools.responses.json_content import cut_value, encode_json
 from openapi_tools.transport.failures import retry_after
 
 JSON = "application/json"
@@ -305,7 +305,7 @@ def test_deep_values_are_measured_once():
         value = {"a": value, "b": 1}
     started = time.process_time()
 
-    shortened = shorten_value(value, 100_000)
+    shortened = cut_value(value, 100_000)
 
     assert time.process_time() - started < 2
     assert len(encode_json(shortened)) <= 100_000
