@@ -169,7 +169,7 @@ def write_on_one_line(
     split_value: Callable[[Any], BracketedParts | None],
     write_scalar: Callable[[Any], Any],
 ) -> str | None:
-    """Write a value, of `members` or as a `word`, on one line; None if it is longer than `room`."""
+    """Write a value on one line, in parts or as a scalar; None if that is longer than `width`."""
     if (parts_of_value := split_value(value)) is None:
         text = write_scalar(value)
         return text if text is not None and len(text) <= width else None

@@ -1,6 +1,6 @@
 """Write an API as a Mix project for ExAthena, with an Elixir module for each tool.
 
-Text of a document gets into Elixir files by `write_elixir_literal`
+A document's text gets into Elixir files by `write_elixir_literal`
 only.
 """
 

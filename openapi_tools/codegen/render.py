@@ -1,8 +1,8 @@
 """Fill the templates of generated files.
 
 A value that a template prints is written as a literal of the file's language, unless it is `Code`:
-made by the literal writer or taken from the allow-list of names. So no template turns text of a
-document into code.
+made by the literal writer or taken from the allow-list of names. So no template turns a
+document's text into code.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Text of a document as models may read it: names, and words without hidden characters and markup.
+"""A document's text as models may read it: names, and words without hidden characters and markup.
 
 A name that was cut, lost characters or is taken gets a hash, so that adding an operation does not
 rename another one. Spec: Unicode 16.0, section 5.21; UTS #51 for flags and emoji.

@@ -59,11 +59,11 @@ _NAME_TESTS: dict[Any, Callable[[str], bool]] = {
 
 @dataclass(slots=True, eq=False)  # not frozen: that doubles the cost of making thousands
 class OperationNode:
-    """An Operation Object, `node`, of a Path Item Object; `member` is its JSON Pointer in it."""
+    """An Operation Object, `node`, of a Path Item Object; `key` is its JSON Pointer in it."""
 
     method: str
     path: str
-    member: str
+    key: str
     node: Node
     item: Node
     resource: Resource
@@ -71,7 +71,7 @@ class OperationNode:
     @property
     def pointer(self) -> str:
         """JSON Pointer of the operation."""
-        return f"{self.path_pointer}/{self.member}"
+        return f"{self.path_pointer}/{self.key}"
 
     @property
     def path_pointer(self) -> str:
@@ -214,13 +214,13 @@ class Document:
             if not path.startswith("x-"):
                 yield from self._operations_of_path(path, item)
 
-    def operation(self, path: str, member: str) -> OperationNode:
+    def operation(self, path: str, key: str) -> OperationNode:
         """Return an operation that an earlier load found, or raise InvalidDocument."""
         item = as_dict(self.root.get("paths")).get(path)
         for operation in self._operations_of_path(path, item):
-            if isinstance(operation, OperationNode) and operation.member == member:
+            if isinstance(operation, OperationNode) and operation.key == key:
                 return operation
-        raise self.invalid("no such operation.", f"/paths{pointer_token(path)}/{member}")
+        raise self.invalid("no such operation.", f"/paths{pointer_token(path)}/{key}")
 
     def _operations_of_path(self, path: str, item: Any) -> Iterator[OperationNode | DocumentError]:
         try:
@@ -278,16 +278,16 @@ class Document:
         if not isinstance(listed, dict):
             return
         for method, node in listed.items():
-            member = f"additionalOperations{pointer_token(method)}"
+            key = f"additionalOperations{pointer_token(method)}"
             if is_token(method) and isinstance(node, dict):
-                yield OperationNode(method, path, member, node, item, resource)
+                yield OperationNode(method, path, key, node, item, resource)
             else:
                 value = node if is_token(method) else f"{method!r}, no method"
-                yield self._not_an_object(value, path, member)
+                yield self._not_an_object(value, path, key)
 
-    def _not_an_object(self, value: Any, path: str, member: str) -> InvalidDocument:
+    def _not_an_object(self, value: Any, path: str, key: str) -> InvalidDocument:
         reason = f"an operation must be an object, not {value!r:.60}."
-        return self.invalid(reason, f"/paths{pointer_token(path)}/{member}")
+        return self.invalid(reason, f"/paths{pointer_token(path)}/{key}")
 
     def parameters(self, operation: OperationNode) -> ParameterNodes:
         """Return an operation's parameters, which override its path's; of equal lists one dict."""

@@ -52,7 +52,7 @@ class ToolBuilder:
 
     def find_node(self, facts: ToolFacts) -> OperationNode:
         """Return the Operation Object of a tool that is from the cache."""
-        return self._document.operation(facts.path, facts.member)
+        return self._document.operation(facts.path, facts.key)
 
     def describe(self, node: OperationNode) -> str:
         """Return an operation's description for a model: plain text, never empty."""
@@ -212,7 +212,7 @@ class LoadedTool(OperationTool):
     @property
     def pointer(self) -> str:
         """JSON Pointer of its operation."""
-        return f"/paths{pointer_token(self._facts.path)}/{self._facts.member}"
+        return f"/paths{pointer_token(self._facts.path)}/{self._facts.key}"
 
     @property
     def operation_id(self) -> str:

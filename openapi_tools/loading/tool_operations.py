@@ -49,12 +49,12 @@ _WATCHED = _HOLDING | {"$ref"}
 
 
 class ToolFacts(NamedTuple):
-    """The attributes of a tool that need no schema; `member` is its pointer in the path item."""
+    """The attributes of a tool that need no schema; `key` is its pointer in the path item."""
 
     name: str
     method: str
     path: str
-    member: str
+    key: str
     description: str | None
     tags: Sequence[str]
     deprecated: bool
@@ -104,7 +104,7 @@ def find_operations(
                 raise
             skipped.append(_skip(item, error, name))
         else:
-            facts = (item.method, item.path, item.member, None, item.tags, item.deprecated)
+            facts = (item.method, item.path, item.key, None, item.tags, item.deprecated)
             tools.append(ToolFacts(name, *facts))
             usable.append(item)
     return DocumentOperations(
@@ -160,8 +160,8 @@ class _Usability:
                 if not _WATCHED.isdisjoint(node):  # most have nothing to check
                     self._check_references(node, resource, operation, "/parameters")
             self._clean.add(id(parameters))
-        if not operation.member.islower() and "/" not in operation.member:
-            note = f"{operation.member!r} is read as {operation.method.lower()!r}."
+        if not operation.key.islower() and "/" not in operation.key:
+            note = f"{operation.key!r} is read as {operation.method.lower()!r}."
             self.warnings.append(f"{operation.pointer[:_LONGEST_POINTER]}: {note}")
         if "security" in operation.node:
             self.warnings += document.security.uri_warnings(operation.node, operation.pointer)
@@ -198,7 +198,7 @@ class _Usability:
         self.warnings += [f"{place}: {note.format(label)}" for label in labels]
 
     def _check_references(
-        self, node: Any, resource: Resource, operation: OperationNode, member: str
+        self, node: Any, resource: Resource, operation: OperationNode, inner: str
     ) -> None:
         seen: set[tuple[int, int]] = set()
         waiting = [(node, resource)]
@@ -215,7 +215,7 @@ class _Usability:
                 waiting += [follow(holder, owner)[:2] for holder in self._refs[id(node)]]
         except DocumentError as error:
             # The reader has to change this operation, wherever the broken reference stands.
-            error.source, error.pointer = self._document.entry.name, f"{operation.pointer}{member}"
+            error.source, error.pointer = self._document.entry.name, f"{operation.pointer}{inner}"
             raise
         self._clean |= seen
 

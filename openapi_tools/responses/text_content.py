@@ -1,4 +1,4 @@
-"""Text of responses: charsets, control characters, HTML pages.
+"""Text in responses: charsets, control characters, HTML pages.
 
 Charsets are decoded from an allow-list of labels. Python's own lookup is not used: it knows codecs
 that decompress or run long, and takes names that no server means.
@@ -129,7 +129,7 @@ def has_markup(text: str) -> bool:
 
 
 def extract_page_text(page: str) -> str:
-    """Return the text of an HTML page, without scripts, after a label with its title."""
+    """Return an HTML page as text, without scripts, after a label with its title."""
     page = page[:LOOKED_AT]
     title_tag = re.search(r"<title[^>]{0,200}>([^<]{0,300})", page, re.IGNORECASE)
     title = " ".join(_normalize_text(title_tag[1]).split()) if title_tag else ""

@@ -1,6 +1,6 @@
 """Tools as short typed text for a model: stubs of one line, and descriptions.
 
-All text of a document is on one line, without hidden and control characters, and names that are
+All text from a document is on one line, without hidden and control characters, and names that are
 not identifiers are quoted: a document cannot write a line of its own.
 """
 

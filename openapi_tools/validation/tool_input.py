@@ -8,7 +8,7 @@ these rules:
   them (ISO 8601, RFC 9562).
 - A Decimal becomes a number; one that a float cannot hold exactly is refused.
 - A float such as 5.0 becomes the integer 5, in every location of a request.
-- A member of an Enum becomes its value.
+- An enum member becomes its value.
 - Bytes are refused: `{"base64": …}` says which bytes are meant.
 """
 
