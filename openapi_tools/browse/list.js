@@ -5,6 +5,7 @@
 const ROWS_AT_ONCE = 60;
 const SCROLL_AHEAD = 600; // pixels
 const MOST_OPEN = 60; // tools; groups of a larger document begin closed
+const LONGEST_TAIL = 28; // characters of a path that are displayed in full
 const NO_TAG = "untagged";
 
 /** Return the list; `show` takes the words and the safety of a search. */
@@ -105,6 +106,18 @@ function openList(index, list, count) {
       formatNumber(cost[1]), meter(cost[1] / most, "model"));
   }
 
+  /** Scroll to the row of a tool, if it is among the items and out of sight. */
+  function revealRow(entry) {
+    const at = items.findIndex((item) => item.entry === entry);
+    while (at >= made) drawMore();
+    const row = list.children[at];
+    if (!row) return;
+    const frame = list.getBoundingClientRect();
+    const box = row.getBoundingClientRect();
+    const isVisible = box.top >= frame.top && box.bottom <= frame.bottom;
+    if (!isVisible) list.scrollTop += box.top - frame.top - frame.height / 3;
+  }
+
   list.addEventListener("scroll", () => {
     const end = list.scrollHeight - list.clientHeight - SCROLL_AHEAD;
     if (made < items.length && list.scrollTop > end) drawMore();
@@ -123,6 +136,7 @@ function openList(index, list, count) {
         show(query.words, query.safety);
       }
       markCurrent(list, name);
+      if (entry) revealRow(entry);
     },
     setCosts(values) {
       costs = values;
@@ -159,7 +173,9 @@ function markCurrent(list, name) {
 
 /** Return a path that is shortened in its middle: its last segments tell it apart. */
 function splitPath(path) {
-  const end = path.lastIndexOf("/", path.lastIndexOf("/") - 1);
+  const last = path.lastIndexOf("/");
+  const lastTwo = path.lastIndexOf("/", last - 1);
+  const end = path.length - lastTwo > LONGEST_TAIL ? last : lastTwo;
   const cut = end > 0 ? end : path.length;
   return el("bdi", { class: "row-path", dir: "ltr" },
     el("span", { class: "path-head" }, path.slice(0, cut)),

@@ -23,7 +23,7 @@ function profileBars(tool, profile, chooseProfile) {
   return el("div", { class: "profiles", role: "group", "aria-label": "API of the definition" },
     entries.map(([name, definition]) => el("button", { type: "button",
       "aria-pressed": String(name === profile), click: () => chooseProfile(name) },
-    el("span", { class: "profile-name" }, name),
+    el("span", { class: "profile-name" }, breakableName(name)),
     meter((definition.tokens || 0) / most, "model"),
     el("span", { class: "profile-cost" }, definition.reason ? "no definition"
       : `${formatNumber(definition.tokens)} tokens`))));

@@ -29,13 +29,13 @@ function overviewView(index, costs, profile) {
       "Calls get responses from the document itself, without a network.") : null,
     fitSection(index, costs, profile),
     safetySection(index),
-    tagSection(index),
     index.skipped.length ? section("Skipped operations",
       { lead: "They are no tools; each with its reason and its place in the document." },
       skippedTable(index.skipped)) : null,
     index.warnings.length ? section("Remarks on the document", {},
       el("ul", { class: "remarks" }, index.warnings.slice(0, MOST_ROWS).map((warning) =>
         el("li", { dir: "auto" }, warning)))) : null,
+    tagSection(index),
   ];
 }
 

@@ -74,6 +74,10 @@ class PageData:
     def _document(self) -> dict[str, Any]:
         return as_dict(self.toolset.document)
 
+    @cached_property
+    def _producers(self) -> Producers:
+        return Producers(list(self.toolset))
+
     def index(self) -> dict[str, Any]:
         """Return the data for the list of tools and for the page about the document."""
         info = as_dict(self._document.get("info"))
@@ -115,10 +119,9 @@ class PageData:
 
         A variable of the path that no tool yields has an empty list.
         """
-        producers = Producers(list(self.toolset))
         return [
             {argument: [] for argument in _path_arguments(tool)}
-            | {name: places[:SHOWN] for name, places in producers.places(place).items()}
+            | {name: places[:SHOWN] for name, places in self._producers.places(place).items()}
             for place, tool in enumerate(self.toolset)
         ]
 

@@ -7,6 +7,7 @@ Requests for another host name (DNS rebinding) and from other origins are refuse
 
 from __future__ import annotations
 
+import asyncio
 import json
 import secrets
 from hmac import compare_digest
@@ -70,6 +71,7 @@ class PageServer:
         self.key = secrets.token_urlsafe(24)
         self._data = PageData(toolset, changes, is_mock=problems is not None)
         self._problems = problems
+        self._lock = asyncio.Lock()
         advice = "this server responds to 127.0.0.1 and localhost only."
         self._check_host = HostCheck(hosts, advice=advice)
         self._files = {f"/{p.name}": p for p in ASSETS.iterdir() if p.suffix in _TYPES}
@@ -112,6 +114,19 @@ class PageServer:
             raise RequestRefusedError(404, "this server has no such data.")
 
     async def _respond(self, path: str, body: Mapping[str, Any]) -> Any:
+        if path in ("/api/preview", "/api/execute"):
+            tool, arguments = self._find_tool(body.get("name")), body.get("arguments")
+            if not isinstance(arguments, dict):
+                raise RequestRefusedError(400, "`arguments` must be an object.")
+            if path == "/api/preview":
+                return describe_request(tool, arguments, is_mock=self._data.is_mock)
+            return await self._execute(tool, arguments, approved=body.get("approved") is True)
+        # A thread, as the definitions of a thousand tools take a second; one at a time, as they
+        # share what was written before.
+        async with self._lock:
+            return await asyncio.to_thread(self._read_data, path, body)
+
+    def _read_data(self, path: str, body: Mapping[str, Any]) -> Any:
         if path == "/api/index":
             return self._data.index()
         if path == "/api/needs":
@@ -120,15 +135,7 @@ class PageServer:
             if body.get("profile") not in PROFILES:
                 raise RequestRefusedError(404, f"use one of the profiles {', '.join(PROFILES)}.")
             return self._data.costs(body["profile"])
-        tool = self._find_tool(body.get("name"))
-        if path == "/api/tool":
-            return self._data.details(tool)
-        arguments = body.get("arguments")
-        if not isinstance(arguments, dict):
-            raise RequestRefusedError(400, "`arguments` must be an object.")
-        if path == "/api/preview":
-            return describe_request(tool, arguments, is_mock=self._data.is_mock)
-        return await self._execute(tool, arguments, approved=body.get("approved") is True)
+        return self._data.details(self._find_tool(body.get("name")))
 
     def _encode_json(self, value: Any) -> bytes:
         # Without the secrets of any document.

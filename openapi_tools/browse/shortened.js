@@ -10,7 +10,7 @@ function compareSchemas(tool, description, schema) {
   const changes = [];
   let remaining = MOST_COMPARED;
   const isSpent = () => (remaining -= 1) < 0;
-  compareText("description", tool.description, description, changes);
+  compareText({ place: "description" }, tool.description, description, changes);
   comparePart({ place: "", part: tool.input_schema, root: tool.input_schema },
     { part: schema, root: schema }, { changes, isSpent, depth: 0 });
   return mergeChanges(changes);
@@ -25,15 +25,15 @@ function mergeChanges(changes) {
   return [...texts].map(([place, text]) => ({ place, text }));
 }
 
-function compareText(place, before, after, changes) {
+/** Note how a description differs; `subject` names it where the place does not. */
+function compareText({ place, subject = "" }, before, after, changes) {
   if (typeof before !== "string" || !before || before === after) return;
-  if (!after) {
-    changes.push({ place, text: `left out (${countOf(before.length, "character")})` });
-  } else if (after.length < before.length) {
-    changes.push({ place, text: `shortened from ${formatNumber(before.length)} to `
-      + `${countOf(after.length, "character")}` });
-  } else {
-    changes.push({ place, text: "reworded" });
+  const note = (text) => changes.push({ place, text: subject + text });
+  if (!after) note(`left out (${countOf(before.length, "character")})`);
+  else if (after.length >= before.length) note("reworded");
+  else {
+    note(`shortened from ${formatNumber(before.length)} to `
+      + `${countOf(after.length, "character")}`);
   }
 }
 
@@ -43,7 +43,10 @@ function comparePart(before, after, walk) {
   const other = mergedSchema(after.part, after.root);
   if (!one || !other || walk.depth > DEEPEST_COMPARED || walk.isSpent()) return;
   const deeper = { ...walk, depth: walk.depth + 1 };
-  if (before.place) compareText(before.place, one.description, other.description, changes);
+  if (before.place) {
+    compareText({ place: before.place, subject: "description " }, one.description,
+      other.description, changes);
+  }
   const missing = COMPARED_KEYS.filter((key) =>
     Object.hasOwn(one, key) && !Object.hasOwn(other, key));
   if (missing.length) {

@@ -87,7 +87,7 @@ function listenToForm(element, { tool, form, request, response, send }) {
 
 function factsSection(tool) {
   const shape = Object.entries(tool.shape).filter(([, facts]) => Object.keys(facts).length)
-    .map(([name, facts]) => [name, el("code", {}, toJson(facts))]);
+    .map(([name, facts]) => [capitalize(name), el("code", {}, toJson(facts))]);
   const { answer_schema: schema } = tool;
   return section("The call", { id: "facts" },
     factList([

@@ -242,6 +242,25 @@ def test_fields_fit_their_types(browser, tmp_path):
     assert browser.find_all(".editor-text")
 
 
+PASTE = """
+    const data = new DataTransfer();
+    data.setData("text", arguments[0]);
+    const event = new ClipboardEvent("paste", { clipboardData: data, cancelable: true });
+    document.querySelector(".fields input").dispatchEvent(event);
+"""
+
+
+def test_pasted_lines_are_kept(browser, tmp_path):
+    schema = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+    with written(tmp_path, render_page(load_tools(body_tool(schema)))) as address:
+        browser.open(address).show("send")
+    browser.find(".fields input").clear()
+    browser.run(PASTE, "one\ntwo")
+
+    assert browser.focus.tag_name == "textarea"
+    browser.wait_until(lambda: '"one\\ntwo"' in browser.text("[aria-label='Tool call']"))
+
+
 def test_everything_can_be_done_by_keyboard(browser, museum_page):
     browser.open(museum_page.address)
     browser.press(Keys.TAB)
@@ -426,6 +445,20 @@ def written(tmp_path, html):
     file = tmp_path / "page.html"
     file.write_text(html)
     yield file.as_uri()
+
+
+def test_the_file_of_1223_operations_is_ready_within_1500_ms(browser, shared, tmp_path):
+    html = render_page(load_tools(shared / "corpus" / "github" / "api.github.com.json"))
+    with written(tmp_path, html) as address:
+        browser.driver.get(address)
+        duration = browser.driver.execute_async_script(READY)
+    count = browser.text("#count")
+    browser.show("issues_create")
+
+    print(f"{len(html.encode()):,} bytes, ready after {duration:.0f} ms")
+    assert count == "1,223 tools"
+    assert len(html.encode()) < 8_000_000
+    assert duration < 1500
 
 
 def test_the_file_works_without_a_server_and_says_what_it_cannot(browser, tmp_path):
