@@ -16,6 +16,7 @@ import click
 
 import openapi_tools
 from openapi_tools import cli, testing
+from openapi_tools.cli.explain_command import read_error_texts
 from openapi_tools.common.setting_fields import DEFAULT_SETTINGS, SettingFields, setting
 
 DOCS = Path(__file__).resolve().parent
@@ -87,9 +88,16 @@ def write_reference(folder):
     for page, title, names in documented():
         parts = [f"# {title}\n", *map(_directive, names)]
         (folder / f"{page}.md").write_text("\n".join(parts), encoding="utf-8")
+    (folder / "errors.md").write_text(errors_page(), encoding="utf-8")
     (folder / "settings.md").write_text(settings_page(), encoding="utf-8")
     parts = ["# Help of the commands\n", *map(help_section, ["", *cli.commands.commands])]
     (folder / "commands.md").write_text("\n".join(parts), encoding="utf-8")
+
+
+def errors_page():
+    """Return the page of all error types, with the texts of `openapi-tools explain`."""
+    sections = [text.format_markdown() for text in read_error_texts().values()]
+    return "\n".join(["# Errors\n", "What a failure means, and what to do.\n", *sections])
 
 
 def settings_page():

@@ -46,6 +46,7 @@ _COMMANDS = {
     "lock": ("Accept tools, and see what has changed since.", "lock_command.lock_tools"),
     "init": ("Write a configuration file.", "init_command.write_configuration"),
     "generate": ("Write the tools as a Python package.", "generate_command.generate_packages"),
+    "explain": ("Explain an error type.", "explain_command.explain_error"),
     "cache": ("List or remove cached documents.", "cache_command.manage_cache"),
     "completion": ("Print a shell's completion script.", "completion.print_script"),
 }

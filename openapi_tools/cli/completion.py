@@ -19,6 +19,7 @@ from click.shell_completion import CompletionItem, ShellComplete, split_arg_stri
 
 from openapi_tools.cli.argument_values import allowed_values
 from openapi_tools.cli.command_options import config_option
+from openapi_tools.cli.explain_command import read_error_texts
 from openapi_tools.cli.output import COMPLETION_VARIABLE, PROGRAM, clean, print_text, tool_summary
 from openapi_tools.cli.tool_loading import find_tool, load_spec, read_server_configuration
 from openapi_tools.common.json_values import follow_references
@@ -184,6 +185,7 @@ COMPLETIONS: dict[str, Callable[[click.Context, str], Iterable[Any]]] = {
     ),
     **dict.fromkeys(("tool", "names"), _list_tools),
     "arguments": _list_arguments,
+    "error_type": lambda *_: read_error_texts(),
     "tags": _list_tags,
     "methods": _list_methods,
     "api": _list_apis,
