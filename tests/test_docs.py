@@ -299,6 +299,13 @@ def test_no_paragraph_is_long(page):
     assert {text: words for text, words in lengths.items() if words > LONGEST_PARAGRAPH} == {}
 
 
+LONGEST_CHANGELOG = 3_000
+
+
+def test_the_changelog_says_only_what_a_user_notices():
+    assert len((DOCS / "changelog.md").read_text().split()) <= LONGEST_CHANGELOG
+
+
 def as_code(name):
     """Return a pattern that finds a name as code in a line."""
     return re.compile(rf"`[^`\n]*(?<![\w-]){re.escape(name)}(?![\w-])[^`\n]*`")
