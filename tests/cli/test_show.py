@@ -173,7 +173,7 @@ def test_nested_objects_are_opened_as_indented_rows(run, order):
     lines = run("show", order, "send").stdout.splitlines()
 
     rows = lines[lines.index("Arguments") + 2 : lines.index("Servers: http://api.example.com/v1")]
-    assert [line[:12].rstrip() for line in rows if line] == [
+    assert [re.match(r" *\S+", line)[0] for line in rows if line] == [
         "ship_to",
         "  .street",
         "  .geo",
