@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from openapi_tools.changes.document_diff import differences_of, listed_tools
-from openapi_tools.cli.output import clean, print_note
+from openapi_tools.cli.output import clean, print_note, terminal_width
 from openapi_tools.cli.progress import show_progress
 from openapi_tools.cli.reports import CommandReport, print_report
+from openapi_tools.cli.styles import style_label
+from openapi_tools.cli.text_layout import wrap_text
 from openapi_tools.cli.tool_loading import load_source, parse_source, select_tools
 from openapi_tools.conformance.findings import Finding
 from openapi_tools.errors import format_count
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 _LISTED = 10  # tools in a message
+_LEAST_MESSAGE = 40  # columns beside the kind of a change
 
 
 def compare_tools(
@@ -37,7 +43,7 @@ def compare_tools(
     report = CommandReport(
         title="openapi-tools diff",
         spec=new,
-        lines=_format_changes(changes, breaking),
+        lines=list(_format_changes(changes, breaking)),
         data={"changes": changes, "counts": {"changes": len(changes), "breaking": breaking}},
         findings=list(map(_create_finding, changes)),
     )
@@ -45,15 +51,32 @@ def compare_tools(
     return int(bool(breaking if fail_on == "breaking" else fail_on and changes))
 
 
-def _format_changes(changes: list[dict[str, Any]], breaking: int) -> list[str]:
-    lines = []
+def _format_changes(changes: list[dict[str, Any]], breaking: int) -> Iterator[str]:
+    width = terminal_width()
     for change in changes:
         verdict, message = "breaking" * change["breaking"], clean(change["message"], lines=False)
-        lines.append(f"{verdict:<10}{change['kind']:<13}{message}")
+        start = f"{verdict:<10}{change['kind']:<13}"
+        if width is None:
+            yield start + message
+        else:
+            yield from _wrap_change(start, message, width)
     tools = len({name for change in changes for name in change["tools"]})
     verb = "differs" if tools == 1 else "differ"
     total = f"{format_count(len(changes), 'change')}, {breaking} breaking"
-    return [*lines, f"{total}; {format_count(tools, 'tool')} {verb}."]
+    total = f"{total}; {format_count(tools, 'tool')} {verb}."
+    yield from wrap_text(total, width) if width else [total]
+
+
+def _wrap_change(start: str, message: str, width: int) -> Iterator[str]:
+    room = width - len(start)
+    if room < _LEAST_MESSAGE:
+        first, *others = wrap_text(f"{' '.join(start.split())}: {message}", width, indent="  ")
+        yield style_label(first)
+        yield from others
+        return
+    first, *others = wrap_text(message, room)
+    yield style_label(start) + first
+    yield from (" " * len(start) + line for line in others)
 
 
 def _load_side(spec: str) -> Any:

@@ -11,7 +11,15 @@ from openapi_tools.changes.tool_changes import change_to_data, describe_change
 from openapi_tools.cli.command_options import config_option, read_setting_options
 from openapi_tools.cli.credential_options import read_credential_options
 from openapi_tools.cli.option_names import report_skipped
-from openapi_tools.cli.output import clean, format_json, print_text, skipped_data
+from openapi_tools.cli.output import (
+    clean,
+    format_json,
+    print_json,
+    print_named,
+    print_text,
+    print_wrapped,
+    skipped_data,
+)
 from openapi_tools.cli.page_file import write_page
 from openapi_tools.cli.progress import show_progress
 from openapi_tools.cli.project_packages import combine_filters, read_project_jobs
@@ -66,7 +74,7 @@ def generate_packages(
     finally:  # what was done before an error is reported, too
         if wants_json and reports:
             packages = [_report_data(report, wants_diff=wants_diff) for report in reports]
-            print_text(format_json({"packages": packages}))
+            print_json(format_json({"packages": packages}))
     return int(only_checks and (is_stale or any(report.drifted for report in reports)))
 
 
@@ -113,10 +121,12 @@ def _print_report(report: Report, *, check: bool, wants_diff: bool) -> None:
     state = "would change" if check else "written"
     state = state if report.drifted else "up to date"
     tools, folder = format_count(len(report.tools), "tool"), _relative_path(report.output)
-    print_text(clean(f"{report.api}: {state}, {tools} in {folder}", lines=False))
+    text = clean(f": {state}, {tools} in {folder}", lines=False)
+    print_named(clean(report.api, lines=False), text)
     changes = (line for change in report.changes for line in describe_change(change).split("\n"))
     for line in (*changes, *_describe_files(report, check=check)):
-        print_text(f"  {clean(line)}")
+        print_wrapped(f"  {clean(line)}", indent="    ")
+    # Lines of code are not wrapped: a patch is read by programs and copied by people.
     for line in report.diff() if wants_diff else ():
         print_text(click.style(clean(line), fg=_COLOURS.get(line[:1])))
     report_skipped(report)

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from openapi_tools.cli.application_names import is_application
-from openapi_tools.cli.output import format_json, print_text, write_new_file
+from openapi_tools.cli.output import (
+    format_json,
+    print_json,
+    print_text,
+    print_wrapped,
+    write_new_file,
+)
 from openapi_tools.cli.tool_loading import load_spec
 from openapi_tools.common.visible_text import strip_hidden, truncate_text
 from openapi_tools.errors import format_count
@@ -42,7 +48,7 @@ def write_configuration(spec: str | None, *, output: Path, force: bool, wants_sc
     if wants_schema:
         from openapi_tools.serving.serving_tables import configuration_schema  # imports pydantic
 
-        print_text(format_json(configuration_schema()))
+        print_json(format_json(configuration_schema()))
         return
     if spec is None or spec == "-":
         raise click.UsageError("pass SPEC, a file or a URL, for the configuration to name.")
@@ -58,7 +64,7 @@ def write_configuration(spec: str | None, *, output: Path, force: bool, wants_sc
     write_new_file(output, text, force=force)
     option = output if output.suffix == ".toml" else f"--config {output}"
     tools = format_count(len(toolset), "tool")
-    print_text(f"{output} written: {tools}. Next: openapi-tools list {option}")
+    print_wrapped(f"{output} written: {tools}. Next: openapi-tools list {option}")
 
 
 def _format_configuration(source: str, toolset: Toolset) -> str:

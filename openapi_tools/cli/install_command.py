@@ -15,7 +15,7 @@ from openapi_tools.cli import create_command
 from openapi_tools.cli.application_names import is_application
 from openapi_tools.cli.client_files import read_client_file
 from openapi_tools.cli.command_options import config_option, option_values
-from openapi_tools.cli.output import PROGRAM, clean, print_note, print_text
+from openapi_tools.cli.output import PROGRAM, clean, print_note, print_text, print_wrapped
 from openapi_tools.cli.tool_loading import load_spec
 from openapi_tools.configuration.config_file import has_apis, list_variables
 from openapi_tools.serving.serving_tables import read_serving
@@ -112,7 +112,7 @@ def _write_entry(path: Path, key: str, name: str, entry: dict[str, Any], *, yes:
     file = read_client_file(path)
     text = file.with_server(key, name, entry)
     if file.text == text:
-        print_text(f"{path}: {name} is already there; nothing changes.")
+        print_wrapped(f"{path}: {name} is already there; nothing changes.")
         return 0
     # The file is the user's, and another program's: nothing is written unseen.
     lines = difflib.unified_diff(file.text.splitlines(), text.splitlines(), str(path), n=1)

@@ -8,9 +8,11 @@ import yaml
 
 from openapi_tools.cli.command_options import read_setting_options
 from openapi_tools.cli.credential_options import read_credential_options
-from openapi_tools.cli.output import clean, print_note, skipped_data, write_new_file
+from openapi_tools.cli.lint_report import format_findings, split_warning
+from openapi_tools.cli.output import print_note, skipped_data, terminal_width, write_new_file
 from openapi_tools.cli.progress import show_progress
 from openapi_tools.cli.reports import CommandReport, print_report
+from openapi_tools.cli.text_layout import wrap_text
 from openapi_tools.cli.tool_loading import (
     load_source,
     overlay_options,
@@ -65,7 +67,7 @@ def lint_document(
     report = CommandReport(
         title="openapi-tools lint",
         spec=spec,
-        lines=list(_format_findings(errors, hints, toolset, limit, score)),
+        lines=list(_format_report(errors, hints, toolset, limit, score)),
         data=data,
         findings=[*findings, *(Finding("", text, "warning", "load") for text in warnings)],
     )
@@ -100,25 +102,24 @@ def _find_duplicate_keys(source: Any) -> list[Finding]:
     return []
 
 
-def _format_findings(
+def _format_report(
     findings: list[Finding], hints: list[Finding], toolset: Toolset, limit: int, score: int
 ) -> Iterator[str]:
     ordered = sorted(findings, key=lambda item: item.severity != "error")
-    lines = [f"{i.severity}: {i.pointer or '(document)'}: {i.message}" for i in ordered]
-    skipped = [f"skipped: {item.pointer}: {item.reason}" for item in toolset.skipped]
-    warnings = [f"warning: {warning}" for warning in toolset.warnings]
-    advice = [f"hint: {i.pointer or '(document)'}: {i.rule}: {i.message}" for i in hints]
-    for group in (lines, skipped, warnings, advice):
-        yield from (clean(line, lines=False) for line in group[:limit])
-        if len(group) > limit:
-            yield f"… and {len(group) - limit} more; --limit shows more, --json all."
+    skipped = [Finding(item.pointer, item.reason, rule="skipped") for item in toolset.skipped]
+    pairs = map(split_warning, toolset.warnings)
+    warnings = [Finding(pointer, text, "warning", rule="") for pointer, text in pairs]
+    kinds = [("", ordered), ("skipped", skipped), ("", warnings), ("hint", hints)]
+    width = terminal_width()
+    yield from format_findings(kinds, toolset, limit=limit, width=width)
     errors = sum(item.severity == "error" for item in findings)
-    yield (
+    total = (
         f"{format_count(len(toolset), 'tool')}, {len(skipped)} skipped, "
         f"{format_count(errors, 'error')}, {format_count(len(findings) - errors, 'note')}, "
         f"{format_count(len(warnings), 'warning')}. "
         f"{format_count(len(hints), 'hint')} for tools; score {score} of 100."
     )
+    yield from wrap_text(total, width) if width else [total]
 
 
 def _write_fixes(toolset: Toolset, source: Any, path: Path, *, force: bool) -> None:

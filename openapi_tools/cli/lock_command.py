@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from openapi_tools.changes import tool_lock
-from openapi_tools.cli.output import clean, format_json, print_note, print_text
+from openapi_tools.cli.output import (
+    clean,
+    format_json,
+    print_json,
+    print_named,
+    print_note,
+    print_wrapped,
+)
+from openapi_tools.cli.progress import show_progress
 from openapi_tools.cli.tool_loading import (
     load_configured,
     load_source,
@@ -33,7 +41,9 @@ def lock_tools(
 ) -> int:
     """Write the tools of SPEC into a lock, or report what has changed since."""
     toolset, configured_path = _load_unlocked(spec)
-    current = tool_lock.make_lock(toolset, path or configured_path or Path(tool_lock.LOCK_NAME))
+    with show_progress("Reading the definitions"):
+        lock_path = path or configured_path or Path(tool_lock.LOCK_NAME)
+        current = tool_lock.make_lock(toolset, lock_path)
     if tools and not accepts:
         raise click.UsageError("tools can only be named with --accept.")
     if not current.path.exists():
@@ -41,14 +51,16 @@ def lock_tools(
         print_note(f"{current.path} written: {format_count(len(current.entries), 'tool')}.")
         return 0
     accepted = tool_lock.read_lock(current.path)
-    changes = tool_lock.find_lock_changes(accepted, current)
+    with show_progress("Comparing the tools"):
+        changes = tool_lock.find_lock_changes(accepted, current)
     if wants_json:
-        print_text(format_json({"changes": [change._asdict() for change in changes]}))
+        print_json(format_json({"changes": [change._asdict() for change in changes]}))
     else:
         for change in changes:
-            print_text(clean(f"{change.tool} {change.verdict}", lines=False))
+            tool, verdict = (clean(part, lines=False) for part in (change.tool, change.verdict))
+            print_named(tool, f" {verdict}")
             for line in change.lines:
-                print_text(f"    {clean(line, lines=False)}")
+                print_wrapped(f"    {clean(line, lines=False)}", indent="      ")
     if accepts and accepted.is_package:
         raise click.UsageError("a package is written by `openapi-tools generate`.")
     if accepts:

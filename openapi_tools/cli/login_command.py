@@ -15,7 +15,7 @@ from openapi_tools.auth.login import Login, LoginPlan
 from openapi_tools.auth.oauth2 import OAuth2
 from openapi_tools.auth.token_store import TokenStore
 from openapi_tools.cli.credential_options import read_credentials
-from openapi_tools.cli.output import clean, print_note, print_text
+from openapi_tools.cli.output import clean, print_link, print_note, print_text
 from openapi_tools.cli.tool_loading import load_spec
 from openapi_tools.errors import CallError
 from openapi_tools.redaction import Redactor
@@ -158,7 +158,7 @@ def _confirm_endpoints(plan: LoginPlan, options: dict[str, Any]) -> None:
 
 async def _wait_for_token(attempt: Login, plan: LoginPlan, options: dict[str, Any]) -> StoredToken:
     def show_url(url: str) -> None:
-        print_note(f"open this in a browser: {url}")
+        print_link("open this in a browser:", url)
         if not options["no_browser"]:
             webbrowser.open(url)
 

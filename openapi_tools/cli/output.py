@@ -15,8 +15,14 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from openapi_tools.cli.encodings import escape_unencodable, output_encoding
-from openapi_tools.cli.styles import colour_choice, colour_json, style_error, style_label
-from openapi_tools.cli.text_layout import wrap_text
+from openapi_tools.cli.styles import (
+    colour_choice,
+    colour_json,
+    style_error,
+    style_label,
+    style_name,
+)
+from openapi_tools.cli.text_layout import text_width, wrap_text
 from openapi_tools.common.json_values import dump_json, escape_controls, select_attributes
 from openapi_tools.errors import OutputError
 
@@ -74,6 +80,23 @@ def print_wrapped(text: str, *, indent: str = "") -> None:
     """
     width = terminal_width()
     print_text("\n".join(wrap_text(text, width, indent=indent)) if width else text)
+
+
+def print_named(name: str, text: str, *, indent: str = "  ") -> None:
+    """Write clean text that begins with a name, as `print_wrapped`."""
+    width = terminal_width()
+    first, *others = wrap_text(f"{name}{text}", width, indent=indent) if width else [name + text]
+    is_whole = first.startswith(name)
+    print_text("\n".join([style_name(name) + first[len(name) :] if is_whole else first, *others]))
+
+
+def print_link(text: str, url: str) -> None:
+    """Write a URL to standard error in one piece, so that it can be copied and clicked."""
+    line, width = clean(f"{text} {url}", lines=False), note_width()
+    if width and text_width(line) > width:
+        print_note(text)
+        line = clean(url, lines=False)
+    click.echo(line, err=True)
 
 
 def print_note(text: str) -> None:

@@ -7,10 +7,14 @@ from collections import Counter
 from dataclasses import astuple
 from typing import TYPE_CHECKING
 
+import click
+
 from openapi_tools.cli.mock_tools import load_mock
-from openapi_tools.cli.output import clean, print_note
+from openapi_tools.cli.output import clean, print_note, terminal_width
 from openapi_tools.cli.progress import show_progress
 from openapi_tools.cli.reports import CommandReport, ReportCase, print_report
+from openapi_tools.cli.styles import style_name, style_secondary
+from openapi_tools.cli.text_layout import pad_to_width, shorten_text, text_width, wrap_text
 from openapi_tools.cli.tool_loading import select_tools
 from openapi_tools.common.json_values import select_attributes
 from openapi_tools.conformance.findings import Finding, elide_middle
@@ -22,6 +26,9 @@ if TYPE_CHECKING:
 _VERDICTS = ("proved", "not judged", "failed", "skipped")
 _ATTRIBUTES = ("tool", "verdict", "request", "response", "cause", "reason")
 _BY_DOCUMENT = "failed by the document"
+_HEADINGS = ("Tool", "Request", "Response", "Reason")
+_COLOURS = {"ok": "green", "failed": "red"}
+_LEAST_REASON = 24  # columns beside the verdicts
 _OUTCOMES = {"proved": "", "failed": "failure"}
 
 
@@ -40,7 +47,7 @@ def report_proofs(spec: str | None, *, report_format: str, wants_json: bool, fai
     report = CommandReport(
         title="openapi-tools prove",
         spec=spec,
-        lines=list(_format_proofs(proofs, counts)),
+        lines=list(_format_report(proofs, counts)),
         data={"tools": [select_attributes(p, _ATTRIBUTES) for p in proofs], "counts": counts},
         findings=[_create_finding(proof, fail_on) for proof in proofs if proof.verdict != "proved"],
         cases=[_create_case(proof, fail_on) for proof in proofs],
@@ -60,17 +67,51 @@ def _is_excused(proof: Proof, fail_on: str) -> bool:
     return proof.cause == "document" and fail_on != "document"
 
 
-def _format_proofs(proofs: list[Proof], counts: dict[str, int]) -> Iterator[str]:
-    width = max((len(proof.tool) for proof in proofs), default=4)
-    headings = [("Tool", "Request", "Response", "Reason")] * bool(proofs)
-    for name, *cells in [*headings, *map(astuple, proofs)]:
-        request, response, reason = (clean(elide_middle(text), lines=False) for text in cells[:3])
-        tool = clean(name, lines=False)
-        yield f"{tool:<{width}}  {request:<10}  {response:<10}  {reason}".rstrip()
+def _format_report(proofs: list[Proof], counts: dict[str, int]) -> Iterator[str]:
+    width = terminal_width()
+    rows = [
+        (clean(name, lines=False), *(clean(elide_middle(cell), lines=False) for cell in cells[:3]))
+        for name, *cells in map(astuple, proofs)
+    ]
+    if rows:
+        yield from _format_lines(rows) if width is None else _format_table(rows, width)
     summary = ", ".join(f"{counts[name]} {name}" for name in _VERDICTS)
     by_document = counts[_BY_DOCUMENT]
     causes = f"{counts['failed'] - by_document} by the tool, {by_document} by the document"
-    yield f"{summary}. Failed: {causes}." if counts["failed"] else f"{summary}."
+    total = f"{summary}. Failed: {causes}." if counts["failed"] else f"{summary}."
+    yield from wrap_text(total, width) if width else [total]
+
+
+def _format_lines(rows: list[tuple[str, ...]]) -> Iterator[str]:
+    width = max(len(row[0]) for row in rows)
+    for tool, request, response, reason in (_HEADINGS, *rows):
+        yield f"{tool:<{width}}  {request:<10}  {response:<10}  {reason}".rstrip()
+
+
+def _format_table(rows: list[tuple[str, ...]], width: int) -> Iterator[str]:
+    widths = [max(map(text_width, column)) for column in list(zip(_HEADINGS, *rows, strict=True))]
+    names = min(widths[0], width // 2)
+    margin = names + widths[1] + widths[2] + 6
+    yield style_secondary(shorten_text("  ".join(map(pad_to_width, _HEADINGS, widths)), width))
+    for tool, *verdicts, reason in rows:
+        name = [tool] if text_width(tool) <= names else wrap_text(tool, width)
+        yield from map(style_name, name if text_width(tool) > names else ())
+        first = style_name(pad_to_width(tool, names)) if text_width(tool) <= names else " " * names
+        cells = map(_style_verdict, verdicts, widths[1:3])
+        line = "  ".join([first, *cells])
+        if not reason:
+            yield line.rstrip()
+        elif width - margin >= _LEAST_REASON:
+            start, *others = wrap_text(reason, width - margin)
+            yield f"{line}  {start}"
+            yield from (" " * margin + other for other in others)
+        else:
+            yield line.rstrip()
+            yield from (f"    {other}" for other in wrap_text(reason, width - 4))
+
+
+def _style_verdict(verdict: str, width: int) -> str:
+    return click.style(verdict, fg=_COLOURS.get(verdict, "yellow")) + " " * (width - len(verdict))
 
 
 def _create_finding(proof: Proof, fail_on: str) -> Finding:

@@ -15,7 +15,7 @@ from xml.etree import ElementTree as ET
 import yaml
 
 from openapi_tools._version import __version__
-from openapi_tools.cli.output import PROGRAM, clean, format_json, print_text
+from openapi_tools.cli.output import PROGRAM, clean, format_json, print_json, print_text
 from openapi_tools.common.json_values import split_pointer
 from openapi_tools.common.visible_text import mask_user
 
@@ -64,7 +64,10 @@ class CommandReport:
 
 def print_report(report: CommandReport, report_format: str) -> None:
     """Write a report in a format."""
-    if text := WRITERS[report_format](report):
+    text = WRITERS[report_format](report)
+    if report_format in ("json", "sarif"):
+        print_json(text)
+    elif text:
         print_text(text)
 
 

@@ -12,6 +12,7 @@ import click
 
 from openapi_tools.cli.mock_tools import load_for_calls, user_credentials
 from openapi_tools.cli.output import clean, format_json
+from openapi_tools.cli.progress import show_progress
 from openapi_tools.cli.result_output import print_result
 from openapi_tools.cli.tool_loading import read_stdin, select_tools
 from openapi_tools.code.limits import CodeLimits
@@ -22,6 +23,7 @@ from openapi_tools.tools.guardrails import describe_question, require_approval
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from openapi_tools.cli.progress import Progress
     from openapi_tools.toolsets.toolset import Toolset
 
 _OUTPUT_CHARS = 1_000_000  # of a program's result
@@ -37,15 +39,18 @@ def run_program(spec: str, file: str, *, timeout: float, calls: int, yes: bool, 
     programs = toolset.code_tools(limits)
     if not (yes or mock):
         toolset.add_input_guardrails([require_approval()])
-    approve = _create_approval(toolset, can_ask=file != "-" and sys.stdin.isatty())
-    context = Context(approve=approve, credentials=user_credentials(toolset))
     program = {"code": _read_program(file)}
 
-    async def execute() -> ToolResult:
+    async def execute(progress: Progress) -> ToolResult:
+        can_ask = file != "-" and sys.stdin.isatty()
+        approve = _create_approval(toolset, progress, can_ask=can_ask)
+        context = Context(approve=approve, credentials=user_credentials(toolset))
         async with programs:
             return await programs["run_code"].execute(program, context=context)
 
-    return _print_program_result(asyncio.run(execute()), problems)
+    with show_progress("Running the program") as progress:
+        result = asyncio.run(execute(progress))
+    return _print_program_result(result, problems)
 
 
 def _print_program_result(result: ToolResult, problems: list[str]) -> int:
@@ -70,7 +75,9 @@ def _read_program(file: str) -> str:
         raise click.UsageError(f"{file!r:.100} is not UTF-8 text.") from None
 
 
-def _create_approval(toolset: Toolset, *, can_ask: bool) -> Callable[[ToolCall], bool]:
+def _create_approval(
+    toolset: Toolset, progress: Progress, *, can_ask: bool
+) -> Callable[[ToolCall], bool]:
 
     def approve(call: ToolCall) -> bool:
         if not can_ask:
@@ -81,7 +88,8 @@ def _create_approval(toolset: Toolset, *, can_ask: bool) -> Callable[[ToolCall],
         # asyncio's own handler would only interrupt the program after the question.
         handler = signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
-            return click.confirm(describe_question(toolset[call.name], call), err=True)
+            with progress.pause():
+                return click.confirm(describe_question(toolset[call.name], call), err=True)
         except click.Abort:
             raise KeyboardInterrupt from None
         finally:

@@ -107,7 +107,8 @@ def show_stubs(spec: str, names: tuple[str, ...], *, plain: bool, wants_json: bo
         raise click.UsageError("name at least one tool; `openapi-tools list` shows them.")
     toolset = load_spec(spec)
     chosen = [find_tool(toolset, name) for name in dict.fromkeys(names)]
-    tools = [(tool, toolset.producers(tool.name)) for tool in chosen]
+    with show_progress("Searching"):
+        tools = [(tool, toolset.producers(tool.name)) for tool in chosen]
     if wants_json:
         print_json(format_json({"tools": [_stub_data(tool, needs) for tool, needs in tools]}))
     elif (width := terminal_width()) and not plain:

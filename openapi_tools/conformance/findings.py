@@ -14,13 +14,15 @@ class Finding:
     """One finding about a document, by JSON Pointer (`""` for the whole document; RFC 6901).
 
     `severity` is `"error"`, `"warning"`, `"hint"`, or `"note"` where something could not be
-    checked; `rule` names the check.
+    checked; `rule` names the check. `details` is what differs between findings of one rule, such
+    as the names of arguments.
     """
 
     pointer: str
     message: str
     severity: str = "error"
     rule: str = "openapi"
+    details: tuple[str, ...] = ()
 
 
 def elide_middle(text: str, limit: int = _LONGEST) -> str:

@@ -38,6 +38,7 @@ LOSSES = {"error": 1.0, "warning": 0.3, "hint": 0.1, "note": 0.0}  # of an opera
 _NO_SERVER = "the document has no server; add one"
 _LARGEST = 8_000
 _MOST_SHOWN = 5
+_LONGEST_ID = 80
 _DEEPEST = 4
 _TELLING_KEYWORDS = ASSERTION_KEYWORDS | {"format", "items", "additionalProperties", "properties"}
 _MOST_LIST_PROPERTIES = (
@@ -53,9 +54,11 @@ class LintedOperation(NamedTuple):
     item: Node
     tool: Any
 
-    def make_finding(self, rule: str, severity: str, message: str) -> Finding:
+    def make_finding(
+        self, rule: str, severity: str, message: str, details: tuple[str, ...] = ()
+    ) -> Finding:
         """Return a finding about this operation."""
-        return Finding(join_pointer(self.keys), message, severity, rule)
+        return Finding(join_pointer(self.keys), message, severity, rule, details)
 
 
 def find_tool_problems(toolset: Toolset) -> list[Finding]:
@@ -127,7 +130,7 @@ def check_id(place: LintedOperation, _root: Node) -> Iterator[Finding]:
             f"without an operationId the tool is called {name!r}; "
             "add one with a short verb and noun."
         )
-        yield place.make_finding("missing-id", "warning", message)
+        yield place.make_finding("missing-id", "warning", message, (name,))
     elif name not in (
         snake_case(operation_id),
         short_name(operation_id, place.tool.method, place.keys[1]),
@@ -136,7 +139,7 @@ def check_id(place: LintedOperation, _root: Node) -> Iterator[Finding]:
             f"the operationId {operation_id!r:.80} gives the name {name!r}: it is taken, too long "
         )
         message += "or has no letters; choose a better one."
-        yield place.make_finding("generated-name", "hint", message)
+        yield place.make_finding("generated-name", "hint", message, (operation_id[:_LONGEST_ID],))
 
 
 def tool_name(place: LintedOperation) -> str:
@@ -165,12 +168,15 @@ def _check_arguments(place: LintedOperation, _root: Node) -> Iterator[Finding]:
         names = ", ".join(undescribed[:_MOST_SHOWN]) + ", …" * (len(undescribed) > _MOST_SHOWN)
         share = f"{len(undescribed)} of {format_count(len(properties), 'argument')}"
         message = f"{share} without a description: {names}."
-        yield place.make_finding("undescribed-arguments", "hint", message)
+        yield place.make_finding("undescribed-arguments", "hint", message, tuple(undescribed))
     size = len(dump_json_bytes([tool.name, tool.description, schema]))
     if size > _LARGEST:
         message = f"the definition has {size:,} bytes, more than {_LARGEST:,}; hide arguments in a "
         yield place.make_finding(
-            "large-definition", "warning", f"{message}configuration or shorten descriptions."
+            "large-definition",
+            "warning",
+            f"{message}configuration or shorten descriptions.",
+            (f"{size:,} bytes",),
         )
 
 

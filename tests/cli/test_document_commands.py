@@ -27,9 +27,9 @@ def test_findings_come_with_their_place(run, write):
 
     assert (result.exit_code, data.exit_code) == (1, 1)
     lines = result.stdout.splitlines()
-    assert lines[0].startswith("error: /paths/")
-    assert any(line.startswith("note: /paths/~1d/get/responses/200: ") for line in lines)
-    assert any(line.startswith("skipped: /paths/~1c/get") for line in lines)
+    assert lines[0].startswith("error: GET /a/{b} (get_a_b): ")
+    assert any(line.startswith("note: GET /d (get_d) at /responses/200: ") for line in lines)
+    assert any(line.startswith("skipped: GET /c at /parameters/0: ") for line in lines)
     told = json.loads(data.stdout)
     assert {item["severity"] for item in told["findings"]} == {"error", "note"}
     assert [item["path"] for item in told["skipped"]] == ["/c"]
@@ -44,7 +44,40 @@ def test_the_limit_keeps_the_list_short(run, write):
     result = run("lint", path, "--limit", "3")
 
     assert len([line for line in result.stdout.splitlines() if line.startswith("error")]) == 3
-    assert "… and 6 more" in result.stdout
+    assert "… and 6 more; --limit shows more, --json all.\n" in result.stdout
+
+
+def test_equal_findings_are_one_group_with_their_operations(run, write):
+    named = [{"name": name, "in": "query", "schema": {}} for name in ("a", "b")]
+    paths = {
+        f"/{n}": {
+            "get": {"operationId": f"op{n}", "summary": "s", "parameters": named[: n % 2 + 1]}
+        }
+        for n in range(30)
+    }
+    path = write(paths, security=[{}])
+
+    lines = run("lint", path, "--limit", "20").stdout.splitlines()
+
+    start = next(n for n, line in enumerate(lines) if "undescribed-arguments" in line)
+    assert lines[start : start + 6] == [
+        "hint: undescribed-arguments: 45 arguments without a description: a (30), b (15).",
+        "    GET /0 (op0): a",
+        "    GET /1 (op1): a, b",
+        "    GET /2 (op2): a",
+        "    GET /3 (op3): a, b",
+        "    … and 26 more",
+    ]
+
+
+def test_a_finding_alone_is_one_line(run, write):
+    named = [{"name": "a", "in": "query", "schema": {}}]
+    operation = {"operationId": "op", "summary": "s", "parameters": named}
+
+    lines = run("lint", write({"/x": {"get": operation}}, security=[{}])).stdout.splitlines()
+
+    reason = "undescribed-arguments: 1 of 1 argument without a description: a."
+    assert f"hint: GET /x (op): {reason}" in lines
 
 
 def test_a_key_that_stands_twice_in_a_large_document_is_found(run, write):
