@@ -24,8 +24,8 @@ ROOT = DOCS.parent
 PAGES = ROOT / "build" / "docs"
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s#]+)(#[^)\s]+)?\)")
 COORDINATORS = (
-    *("agent_framework", "amplifier", "langchain", "llama_index", "mcp", "mcp_tasks"),
-    "pydantic_ai",
+    *("agent_framework", "amplifier", "google_adk", "langchain", "llama_index", "mcp"),
+    *("mcp_tasks", "openai_agents", "pydantic_ai"),
 )
 OTHERS = {"README.md": "index.md", "specs/README.md": "specs.md"}
 """Pages that are not in this folder, and their names on the site."""

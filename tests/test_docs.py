@@ -332,7 +332,10 @@ def names_of_contracts():
                 yield node.name
 
 
-COORDINATORS = ("agent_framework", "amplifier", "langchain", "llama_index", "mcp", "pydantic_ai")
+COORDINATORS = (
+    *("agent_framework", "amplifier", "google_adk", "langchain", "llama_index", "mcp"),
+    *("openai_agents", "pydantic_ai"),
+)
 INNER = {"inline_references"}
 """Functions that other modules of ours use."""
 PUBLIC = {*openapi_tools.__all__, *testing.__all__, *names_of_contracts()} - INNER

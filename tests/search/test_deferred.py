@@ -117,7 +117,9 @@ def test_large_definitions_are_told_once_for_a_toolset(caplog):
         ("contracts.langchain", "to_structured_tools", "langchain_core"),
         ("contracts.pydantic_ai", "to_tools", "pydantic_ai"),
         ("contracts.agent_framework", "to_function_tools", "agent_framework"),
+        ("contracts.google_adk", "to_tools", "google.adk"),
         ("contracts.llama_index", "to_tools", "llama_index.core"),
+        ("contracts.openai_agents", "to_function_tools", "agents"),
         ("contracts.mcp", "create_server", "mcp"),
     ],
 )
