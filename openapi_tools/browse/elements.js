@@ -114,7 +114,8 @@ function safetyChip(safety) {
 
 /** Return a bar for a share of 1; it is decoration beside a number in text. */
 function meter(share, kind = "") {
-  const bar = el("span", { class: `meter ${kind}`, "aria-hidden": "true" }, el("span"));
+  const bar = el("span", { class: `meter ${kind}`, "aria-hidden": "true" },
+    share > 0 ? el("span") : null);
   return setVariables(bar, { "--share": Math.max(0, Math.min(1, share)) });
 }
 

@@ -30,7 +30,6 @@ function openList(index, list, count) {
       : `${formatNumber(hits.length)} of ${countOf(entries.length, "tool")}`;
     list.scrollTop = 0;
     draw(ROWS_AT_ONCE);
-    if (!hits.length) list.append(noHits());
   }
 
   function groupedItems(hits) {
@@ -48,10 +47,15 @@ function openList(index, list, count) {
       "Every word has to be in the name, path, tag or summary of a tool."), reset);
   }
 
+  function noTools() {
+    return el("li", { class: "no-hits" }, el("p", {}, "There are no tools."));
+  }
+
   function draw(least) {
     made = 0;
     list.replaceChildren();
     while (made < Math.min(least, items.length)) drawMore();
+    if (!items.length) list.append(entries.length ? noHits() : noTools());
   }
 
   function drawMore() {

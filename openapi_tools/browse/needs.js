@@ -65,6 +65,7 @@ function consumerList(users) {
 
 /** Return the view of the whole set: where to begin, what many need, what nothing yields. */
 function needsView(index, needs) {
+  if (!index.tools.length) return [viewHead("What needs what", ""), noToolsState()];
   const graph = buildNeedsGraph(index, needs);
   const counts = needs.map((wants) => Object.values(wants));
   const first = counts.filter((wants) => !wants.length).length;

@@ -27,8 +27,8 @@ function overviewView(index, costs, profile) {
     overviewCards(index, costs, profile),
     index.mock ? el("p", { class: "banner" }, el("strong", {}, "Mock. "),
       "Calls get responses from the document itself, without a network.") : null,
-    fitSection(index, costs, profile),
-    safetySection(index),
+    index.tools.length ? fitSection(index, costs, profile) : noToolsState(),
+    index.tools.length ? safetySection(index) : null,
     index.skipped.length ? section("Skipped operations",
       { lead: "They are no tools; each with its reason and its place in the document." },
       skippedTable(index.skipped)) : null,
@@ -37,6 +37,11 @@ function overviewView(index, costs, profile) {
         el("li", { dir: "auto" }, warning)))) : null,
     tagSection(index),
   ];
+}
+
+function noToolsState() {
+  return emptyState("There are no tools.",
+    "The document has no operation, or each of them was skipped or left out by a selection.");
 }
 
 function overviewCards(index, costs, profile) {

@@ -20,15 +20,20 @@ function groupCosts(index, costs) {
       if (!groups.has(tag)) groups.set(tag, { tag, tools: [], tokens: 0 });
       const group = groups.get(tag);
       const tokens = costs[at] ? costs[at][1] : 0;
-      group.tools.push({ tool, tokens });
+      group.tools.push({ tool, tokens, isOver: isOverBudget(index, costs[at]) });
       group.tokens += tokens;
     }
   });
   return [...groups.values()].sort((one, other) => other.tokens - one.tokens);
 }
 
+/** Return whether the complete definition is larger than the budget for one. */
+function isOverBudget({ limits }, cost) {
+  return Boolean(cost && limits.bytes && cost[2] > limits.bytes);
+}
+
 function sizesView(index, costs, profile) {
-  if (!index.tools.length) return [viewHead("Sizes", ""), emptyState("There are no tools.")];
+  if (!index.tools.length) return [viewHead("Sizes", ""), noToolsState()];
   const groups = groupCosts(index, costs);
   return [
     viewHead("Sizes", `What the definitions cost a model in every request, for ${profile}. `
@@ -43,8 +48,7 @@ function sizesView(index, costs, profile) {
 
 function sizeCards(index, costs) {
   const [bytes, tokens, , full] = sumCosts(costs);
-  const over = costs.filter((cost) => cost && index.limits.bytes
-    && cost[2] > index.limits.bytes).length;
+  const over = costs.filter((cost) => isOverBudget(index, cost)).length;
   return statCards([
     ["Tokens of all definitions", tokens, `${formatBytes(bytes)}; ${index.tokens}`, "model"],
     ["Saved by shortening", full > tokens ? formatPercent(1 - tokens / full) : "0 %",
@@ -66,8 +70,9 @@ function treemapView(groups) {
 
   function showTools(group) {
     const tools = [...group.tools].sort((one, other) => other.tokens - one.tokens);
-    const tiles = tools.map(({ tool, tokens }) => ({ label: tool.name, tokens,
-      detail: `${tool.method}, ${tool.safety}`, safety: tool.safety, href: `#${tool.name}` }));
+    const tiles = tools.map(({ tool, tokens, isOver }) => ({ label: tool.name, tokens, isOver,
+      detail: `${tool.method}, ${tool.safety}${isOver ? ", over budget" : ""}`,
+      safety: tool.safety, href: `#${tool.name}` }));
     const back = el("button", { type: "button", class: "small", click() {
       showTags();
       place.querySelector(".tile").focus();
@@ -90,8 +95,8 @@ function safetyCounts(tools) {
 function mapLegend(title) {
   return el("div", { class: "map-head" }, el("div", { class: "map-title" }, title),
     el("div", { class: "legend", "aria-label": "What calls may do", role: "group" },
-      Object.entries(SAFETIES).map(([safety, title]) => el("span", { title },
-        el("span", { class: `swatch cell ${safety}`, "aria-hidden": "true" }), safety))));
+      [...Object.keys(SAFETIES), "over budget"].map((name) => el("span", {},
+        el("span", { class: `swatch cell ${name}`, "aria-hidden": "true" }), name))));
 }
 
 function treemap(label, tiles) {
@@ -104,9 +109,10 @@ function treemap(label, tiles) {
     rest ? hintLine(`${countOf(rest, "smaller tile")} not displayed.`) : null);
 }
 
-function tileElement({ label, tokens, detail, safety = "", cells = null, open, href }, area) {
+function tileElement({ label, tokens, detail, safety = "", isOver, cells, open, href }, area) {
   const text = `${label}: ${formatNumber(tokens)} tokens, ${detail}`;
-  const attributes = { class: `tile ${safety}`, title: text, "aria-label": text };
+  const attributes = { class: `tile ${safety} ${isOver ? "over" : ""}`, title: text,
+    "aria-label": text };
   const head = el("span", { class: "tile-head" },
     el("span", { class: "tile-name", dir: "auto" }, label),
     el("span", { class: "tile-size" }, formatNumber(tokens)));
@@ -122,8 +128,8 @@ function tileCells(tools, area) {
     .sort((one, other) => other.tokens - one.tokens);
   const areas = layOutTreemap(sized.map(({ tokens }) => tokens), area.width * MAP_WIDTH,
     area.height * MAP_HEIGHT);
-  return el("span", { class: "tile-cells", "aria-hidden": "true" }, sized.map(({ tool }, at) =>
-    placeArea(el("span", { class: `cell ${tool.safety}` }),
+  return el("span", { class: "tile-cells", "aria-hidden": "true" }, sized.map((each, at) =>
+    placeArea(el("span", { class: `cell ${each.tool.safety} ${each.isOver ? "over" : ""}` }),
       areas[at])));
 }
 
@@ -151,6 +157,7 @@ function largestTools(index, costs) {
   const most = Math.max(1, ...rows.map(({ cost }) => cost[3]));
   return el("ul", { class: "bars wide" }, rows.map(({ tool, cost }) => el("li", {}, toolLink(tool),
     setVariables(meter(cost[1] / most, "model with-full"), { "--full": cost[3] / most }),
-    el("span", { class: "bar-value" }, formatNumber(cost[1]),
+    el("span", { class: "bar-value" },
+      isOverBudget(index, cost) ? [chip("over budget", "warn"), " "] : null, formatNumber(cost[1]),
       cost[3] > cost[1] ? el("small", {}, ` of ${formatNumber(cost[3])}`) : null))));
 }

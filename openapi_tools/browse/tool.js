@@ -69,6 +69,9 @@ function listenToForm(element, { tool, form, request, response, send }) {
   element.addEventListener("click", (event) => {
     if (event.target.closest(".arguments button[type=button]")) update();
   });
+  element.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) element.requestSubmit();
+  });
   element.addEventListener("submit", async (event) => {
     event.preventDefault();
     const values = form.read();

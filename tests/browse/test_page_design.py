@@ -93,6 +93,19 @@ def test_long_names_and_other_scripts_are_not_cut(browser, tmp_path, width):
         ) == ("rtl")
 
 
+@pytest.mark.parametrize("address", ["", "/", "/sizes", "/needs"])
+def test_a_document_without_tools_says_so(browser, tmp_path, address):
+    spec = tmp_path / "empty.json"
+    spec.write_text(json.dumps(document({})))
+    with browsing(spec, "--mock") as page:
+        browser.open(page.address, "#list li")
+        browser.run("location.hash = arguments[0]", address)
+        browser.wait_until(lambda: "There are no tools." in browser.text("main"))
+
+        assert browser.text("#list") == "There are no tools."
+        assert browser.find_faults() == []
+
+
 @pytest.mark.parametrize(("scheme", "other"), [("light", "dark"), ("dark", "light")])
 def test_colours_follow_the_system_until_others_are_chosen(browser, museum_page, scheme, other):
     browser.set_scheme(scheme)
