@@ -3,6 +3,8 @@
 
 const MAP_WIDTH = 16; // of its sides, as the style sheet has them
 const MAP_HEIGHT = 9;
+const LABELLED_WIDTH = 0.14; // of the map; smaller cells have no space for a name
+const LABELLED_HEIGHT = 0.1;
 const LARGEST_TOOLS = 20;
 const MOST_TILES = 120;
 
@@ -61,11 +63,12 @@ function sizeCards(index, costs) {
 /** Return a map of the tags; a tile leads into the map of its tools, and back. */
 function treemapView(groups) {
   const place = el("div", {});
+  const hasOver = groups.some(({ tools }) => tools.some(({ isOver }) => isOver));
 
   function showTags() {
     const tiles = groups.map((group) => ({ label: group.tag, tokens: group.tokens,
       detail: safetyCounts(group.tools), cells: group.tools, open: () => showTools(group) }));
-    fill(place, mapLegend(null), treemap("Tokens by tag", tiles));
+    fill(place, mapLegend(null, hasOver), treemap("Tokens by tag", tiles));
   }
 
   function showTools(group) {
@@ -77,7 +80,7 @@ function treemapView(groups) {
       showTags();
       place.querySelector(".tile").focus();
     } }, "← All tags");
-    fill(place, mapLegend([back, el("strong", { dir: "auto" }, group.tag)]),
+    fill(place, mapLegend([back, el("strong", { dir: "auto" }, group.tag)], hasOver),
       treemap(`Tokens of ${group.tag}`, tiles));
     back.focus();
   }
@@ -92,10 +95,11 @@ function safetyCounts(tools) {
     `${tools.filter(({ tool }) => tool.safety === safety).length} ${safety}`).join(", ");
 }
 
-function mapLegend(title) {
+function mapLegend(title, hasOver) {
+  const names = [...Object.keys(SAFETIES), ...(hasOver ? ["over budget"] : [])];
   return el("div", { class: "map-head" }, el("div", { class: "map-title" }, title),
     el("div", { class: "legend", "aria-label": "What calls may do", role: "group" },
-      [...Object.keys(SAFETIES), "over budget"].map((name) => el("span", {},
+      names.map((name) => el("span", {},
         el("span", { class: `swatch cell ${name}`, "aria-hidden": "true" }), name))));
 }
 
@@ -128,9 +132,15 @@ function tileCells(tools, area) {
     .sort((one, other) => other.tokens - one.tokens);
   const areas = layOutTreemap(sized.map(({ tokens }) => tokens), area.width * MAP_WIDTH,
     area.height * MAP_HEIGHT);
-  return el("span", { class: "tile-cells", "aria-hidden": "true" }, sized.map((each, at) =>
-    placeArea(el("span", { class: `cell ${each.tool.safety} ${each.isOver ? "over" : ""}` }),
-      areas[at])));
+  return el("span", { class: "tile-cells", "aria-hidden": "true" },
+    sized.map((each, at) => placeArea(cellElement(each, areas[at], area), areas[at])));
+}
+
+function cellElement({ tool, isOver }, area, tile) {
+  const isLarge = area.width * tile.width > LABELLED_WIDTH
+    && area.height * tile.height > LABELLED_HEIGHT;
+  return el("span", { class: `cell ${tool.safety} ${isOver ? "over" : ""}` },
+    isLarge ? el("span", { class: "cell-name" }, breakableName(tool.name)) : null);
 }
 
 function placeArea(element, area) {
