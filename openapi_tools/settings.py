@@ -91,7 +91,7 @@ class SettingsMembers(TypedDict, total=False):
     trace_context: bool
     cache: bool
     stale: bool
-    synonyms: Mapping[str, Sequence[str]]
+    synonyms: bool | Mapping[str, Sequence[str]]
     embed: _Function | None
     state: SharedState | None
     rate: float | None
@@ -158,11 +158,24 @@ class Settings(SettingFields, BaseModel):
         return (value,) if isinstance(value, str) else _wrap_values(value)
 
     @field_validator(
-        "synonyms", mode="before", json_schema_input_type=dict[str, str | tuple[str, ...]]
+        "synonyms", mode="before", json_schema_input_type=bool | dict[str, str | tuple[str, ...]]
     )
     @classmethod
     def _wrap_synonyms(cls, value: Any) -> Any:
-        return _wrap_values(value)
+        # Pydantic's messages would name the two types instead of what to write.
+        if isinstance(value, bool):
+            return value
+        is_mapping = isinstance(value, Mapping)
+        if not is_mapping:
+            example = '{"sticky": ["pin"]}'
+            message = f"expected true, false or words with their synonyms, such as {example}"
+            raise ValueError(f"{message}, not {value!r:.{_EXCERPT}}.")
+        synonyms = _wrap_values(dict(value))
+        for word, listed in synonyms.items():
+            is_list = isinstance(listed, list | tuple)
+            if not is_list or not all(isinstance(synonym, str) for synonym in listed):
+                raise ValueError(f"{word!r:.{_EXCERPT}} needs a word or a list of words.")
+        return synonyms
 
     @field_validator("drop")
     @classmethod

@@ -309,12 +309,13 @@ class SettingFields:
         ),
     ] = False
     synonyms: Annotated[
-        dict[str, tuple[str, ...]],
+        bool | dict[str, tuple[str, ...]],
         Setting(
-            'Other words for the words of a search over tools: `{"repo": ["repository"]}`.',
-            page="large-apis.md#search",
+            "Whether a search over tools knows common synonyms and abbreviations, such as `repo` "
+            'for `repository`; or your own in their place: `{"sticky": ["pin"]}`.',
+            page="large-apis.md#your-own-words",
         ),
-    ] = {}  # noqa: RUF012 -- pydantic copies it, and nothing changes it
+    ] = True
     embed: Annotated[
         Callable[..., Any] | None,
         Setting(

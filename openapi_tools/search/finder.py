@@ -19,17 +19,21 @@ from pydantic_core import from_json, to_json
 
 from openapi_tools.common.options import type_name
 from openapi_tools.errors import SettingsError, format_count
-from openapi_tools.search.index import Index, scores, terms
+from openapi_tools.search.index import Index, terms
 from openapi_tools.search.producers import SHOWN, Producers
+from openapi_tools.search.scoring import Scorer
+from openapi_tools.search.synonyms import Synonyms, find_synonyms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     Embed = Callable[[list[str]], Any]
 
+_INDEX_FORM = 2  # raised when an index has other terms or weights, as cached ones are then stale
 _FUSED = 100  # tools of a ranking that are joined with another
 _CLAUSES = re.compile(r"[.,;:!?]\s|[。、，；：！？]")  # noqa: RUF001 -- Chinese punctuation
 _CLAUSE = 0.75  # how much the best clause counts beside the whole task; chosen on public sets
+_METHOD = 0.1  # how much a method counts that fits the verb of a query, beside the best score
 _MOST_CLAUSES = 20
 _MOST_LINES = 50
 _READ = 10_000  # characters of a query that are read
@@ -85,7 +89,7 @@ class DocumentIndex:
 
     def _file(self) -> Any:
         return self._cache_file.with_form(
-            repr([sys.byteorder, *(tool.form for tool in self.tools)])
+            repr([_INDEX_FORM, sys.byteorder, *(tool.form for tool in self.tools)])
         )
 
     def _read(self) -> tuple[Index, Producers] | None:
@@ -169,13 +173,13 @@ class Finder:
         return _take_best(list(both.items()), limit)
 
     def _rank_by_words(self, line: str, limit: int) -> list[tuple[int, float]]:
+        clauses = [text for text in _CLAUSES.split(line, _MOST_CLAUSES) if terms(text)]
+        if len(clauses) <= 1:
+            return self._rank_by_terms(line, limit)
         most = max(limit, _FUSED)
         whole = self._rank_by_terms(line, most)
-        clauses = [text for text in _CLAUSES.split(line, _MOST_CLAUSES) if terms(text)]
-        if len(clauses) == 1 or not whole:
-            return whole[:limit]
         shares: dict[int, float] = {}
-        for clause in clauses:
+        for clause in clauses if whole else ():
             listed = self._rank_by_terms(clause, most)
             for place, score in listed:
                 shares[place] = max(shares.get(place, 0.0), score / listed[0][1])
@@ -185,21 +189,39 @@ class Finder:
         return _take_best(list(scores.items()), limit)
 
     def _rank_by_terms(self, text: str, limit: int) -> list[tuple[int, float]]:
-        query_terms = dict.fromkeys(terms(text))
-        for words, synonyms in self._synonyms:
-            if words <= query_terms.keys():
-                query_terms |= dict.fromkeys(synonyms)
-        ranking: list[tuple[int, float]] = []
-        for number, scored in scores(
-            [part.index_and_producers[0] for part, _ in self.parts], query_terms
-        ).items():
-            places = self.parts[number][1]
-            shown = scored
-            if not isinstance(places, range):  # some are hidden
-                shown = {at: score for at, score in scored.items() if places[at] >= 0}
-            least = min(nlargest(limit, shown.values())) if len(shown) > limit else 0.0
-            ranking += [(places[at], score) for at, score in shown.items() if score >= least]
-        return _take_best(ranking, limit)
+        query = self._synonyms.read_query(text)
+        most = max(limit, _FUSED) if query.methods else limit
+        scored = [
+            (self.parts[number][1], scores)
+            for number, scores in self._scorer.score(query.concepts).items()
+        ]
+        shown = [
+            # The places of a part whose tools are all shown are a range.
+            (places, scores)
+            if isinstance(places, range)
+            else (places, {at: score for at, score in scores.items() if places[at] >= 0})
+            for places, scores in scored
+        ]
+        best = nlargest(most, chain.from_iterable(scores.values() for _, scores in shown))
+        ranking = [
+            (places[at], score)
+            for places, scores in shown
+            for at, score in scores.items()
+            if score >= best[-1]
+        ]
+        return self._prefer_methods(_take_best(ranking, most), query.methods)[:limit]
+
+    def _prefer_methods(
+        self, ranking: list[tuple[int, float]], methods: frozenset[str]
+    ) -> list[tuple[int, float]]:
+        if not methods or not ranking:
+            return ranking
+        bonus = _METHOD * ranking[0][1]
+        preferred = [
+            (place, score + bonus if self.tools[place].method in methods else score)
+            for place, score in ranking
+        ]
+        return _take_best(preferred, len(preferred))
 
     def _rank_by_vectors(self, embed: Embed, line: str) -> list[tuple[int, float]]:
         (query,) = embed_texts(embed, [line])
@@ -213,12 +235,12 @@ class Finder:
         return _take_best(ranking, len(ranking))
 
     @cached_property
-    def _synonyms(self) -> list[tuple[frozenset[str], list[str]]]:
-        return [
-            (frozenset(terms(word)), [term for other in words for term in terms(other)])
-            for settings in self.settings
-            for word, words in settings.synonyms.items()
-        ]
+    def _synonyms(self) -> Synonyms:
+        return find_synonyms([settings.synonyms for settings in self.settings])
+
+    @cached_property
+    def _scorer(self) -> Scorer:
+        return Scorer([part.index_and_producers[0] for part, _ in self.parts])
 
 
 def create_finder(tools: Any, kept: Any, whole: Finder | None, finders: Sequence[Finder]) -> Finder:
@@ -232,11 +254,17 @@ def create_finder(tools: Any, kept: Any, whole: Finder | None, finders: Sequence
     start = 0
     for finder in finders:
         for part, places in finder.parts:
-            parts.append((part, [-1 if at < 0 else at + start for at in places]))
+            parts.append((part, _shift_places(places, start)))
         start += len(finder.tools)
     return Finder(
         list(tools), parts, [settings for finder in finders for settings in finder.settings]
     )
+
+
+def _shift_places(places: Sequence[int], start: int) -> Sequence[int]:
+    if isinstance(places, range):  # all tools are shown
+        return range(places.start + start, places.stop + start)
+    return [-1 if at < 0 else at + start for at in places]
 
 
 def _take_best(pairs: list[tuple[int, float]], limit: int) -> list[tuple[int, float]]:

@@ -8,7 +8,6 @@ Spec: Robertson and Zaragoza, The Probabilistic Relevance Framework (2009), 3.3 
 from __future__ import annotations
 
 import json
-import math
 import re
 import threading
 import unicodedata
@@ -25,15 +24,15 @@ from openapi_tools.common.json_values import as_list
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-# How soon repetitions stop counting; chosen on public sets, like the fields' weights.
-_K1 = 1.6
+SATURATION = 1.6
+"""How soon repetitions stop counting (k1); chosen on public sets, like the fields' weights."""
 
 
 FIELDS = {
     "name": (2, 0.75),
     "summary": (2, 0.75),
     "description": (1, 0.75),
-    "path": (2, 0.75),
+    "path": (1, 0.75),  # without its variables
     "tags": (1.5, 0.75),
     "parameters": (0.7, 0.9),
     "words": (0.3, 0.9),  # descriptions of parameters
@@ -45,6 +44,15 @@ _DEEP, _ANSWER_DEEP = 2, 1  # levels of objects that are read in an input and a 
 _MOST_PROPERTIES = 300  # schemas that are read for a tool
 _MOST_VALUES = 40  # values of an enum that are read
 _COMBINED = ("allOf", "anyOf", "oneOf")
+
+CALLER = "me"
+"""The term of tools for the user who calls, such as `GET /user/repos` of GitHub."""
+RESOURCE = "/"
+"""What a term begins with if it is of a tool's resource: the last fixed segment of its path."""
+_RESOURCE_WEIGHT = 4.0  # these two are chosen on public sets
+_CALLER_WEIGHT = 1.0
+_CALLER_WORDS = frozenset({"me", "my", "myself", "whoami"})
+_CALLER_PAIRS = frozenset((word, "user") for word in ("authenticated", "current", "calling", "own"))
 
 
 class Index:
@@ -85,12 +93,13 @@ class Index:
         totals = {name: sum(len(each[name]) for each in counted) for name in FIELDS}
         postings: dict[str, tuple[array[int], array[float]]] = {}
         for number, fields in enumerate(counted):
-            for term, weight in _weights(fields, totals, len(counted)).items():
+            weights_by_term = _weights(fields, totals, len(counted)) | _path_weights(tools[number])
+            for term, weight in weights_by_term.items():
                 if term not in postings:
                     postings[term] = array("I"), array("f")
                 numbers, weights = postings[term]
                 numbers.append(number)
-                weights.append(weight / (_K1 + weight))
+                weights.append(weight / (SATURATION + weight))
         ends, places, shares = array("I", [0]), array("I"), array("f")
         for numbers, weights in postings.values():
             places.extend(numbers)
@@ -116,23 +125,6 @@ class Index:
         return cls(size, terms, array("I", ends), array("I", tools), array("f", weights))
 
 
-def scores(indexes: Sequence[Index], terms: Iterable[str]) -> dict[int, dict[int, float]]:
-    """Return the scores of tools with one of the terms; a term is rare by all indexes."""
-    total = sum(index.size for index in indexes)
-    scores_by_index: dict[int, dict[int, float]] = {}
-    for term in terms:
-        there = [(at, place) for at, index in enumerate(indexes) if (place := index.find(term))]
-        count = sum(place.stop - place.start for _, place in there)
-        # The `1 +` keeps a term that most tools have from counting against them.
-        rare = math.log(1 + (total - count + 0.5) / (count + 0.5))
-        for at, place in there:
-            index_scores = scores_by_index.setdefault(at, {})
-            get = index_scores.get
-            for tool, share in indexes[at].shares(place):
-                index_scores[tool] = get(tool, 0.0) + rare * share
-    return scores_by_index
-
-
 def _weights(fields: dict[str, list[str]], totals: dict[str, int], count: int) -> dict[str, float]:
     weights: dict[str, float] = {}
     for name, listed in fields.items():
@@ -145,6 +137,20 @@ def _weights(fields: dict[str, list[str]], totals: dict[str, int], count: int) -
     return weights
 
 
+def _path_weights(tool: Any) -> dict[str, float]:
+    segments = [segment for segment in tool.path.split("/") if segment and "{" not in segment]
+    text = f"{tool.name}/{tool.path}/{tool.description.partition(chr(10))[0]}"
+    words = [part.lower() for part in _PART.findall(text)]
+    is_for_caller = not _CALLER_WORDS.isdisjoint(words) or (
+        "user" in words and not _CALLER_PAIRS.isdisjoint(pairwise(words))
+    )
+    resource = terms(segments[-1]) if segments else ()
+    if is_for_caller and "{" not in tool.path and resource in ((), ("user",)):
+        resource = (*resource, CALLER)
+    weights = {RESOURCE + term: _RESOURCE_WEIGHT / len(resource) for term in resource}
+    return weights | {CALLER: _CALLER_WEIGHT} if is_for_caller else weights
+
+
 def tool_texts(tool: Any) -> dict[str, list[str]]:
     """Return the strings of a tool by fields."""
     summary, _, description = tool.description.partition("\n")
@@ -155,7 +161,7 @@ def tool_texts(tool: Any) -> dict[str, list[str]]:
         "name": [tool.name],
         "summary": [summary],
         "description": [description],
-        "path": [tool.path],
+        "path": [_VARIABLE.sub("/", tool.path)],
         "tags": list(tool.tags),
         "parameters": [name for name, _ in properties],
         "words": [text for text in words if isinstance(text, str)],
@@ -196,7 +202,10 @@ def _follow_reference(node: Any, components: dict[str, Any]) -> dict[str, Any]:
 
 
 _RUN = re.compile(r"[^\W_]+")
-_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_PART = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+# The stemmer keeps the plural of an abbreviation: it has no vowel before its s.
+_ABBREVIATIONS = re.compile(r"[b-df-hj-np-tv-xz]+[b-df-hj-np-rtv-xz]s")
+_VARIABLE = re.compile(r"\{[^{}]*\}")
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
 _MOST = 50_000  # words that are remembered
 _LONGEST = 64  # characters of a word; longer ones are cut
@@ -216,6 +225,11 @@ STOP_WORDS = frozenset(_STOP.split())
 _lock = threading.RLock()
 _stem = snowballstemmer.stemmer("english").stemWords
 _terms_by_word: dict[str, tuple[str, ...]] = {}
+
+
+def split_words(text: str) -> list[str]:
+    """Return the words of a text, each of which may have several terms."""
+    return _RUN.findall(text)
 
 
 def terms(text: str) -> tuple[str, ...]:
@@ -244,6 +258,7 @@ def _split_word(word: str) -> list[str]:
         parts = _split_unspaced(folded)
     lower = [part.lower() for part in parts]
     kept = [part for part in lower if len(part) == 1 or part not in STOP_WORDS]
+    kept = [part[:-1] if _ABBREVIATIONS.fullmatch(part) else part for part in kept]
     return [stem or part for stem, part in zip(_stem(kept), kept, strict=True)]
 
 

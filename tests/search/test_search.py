@@ -122,7 +122,7 @@ def test_a_union_of_selections_keeps_to_them(shop):
 def test_in_a_task_of_several_clauses_the_best_tool_of_each_counts_more(shop):
     one, several = (
         {hit.tool.name: hit.score for hit in shop.search(task)}
-        for task in ("place an order then products", "place an order, then products")
+        for task in ("place an order then list products", "place an order, then list products")
     )
 
     assert several["get_products"] > one["get_products"]
