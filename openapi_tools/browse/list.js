@@ -122,10 +122,14 @@ function openList(index, list, count) {
     if (!isVisible) list.scrollTop += box.top - frame.top - frame.height / 3;
   }
 
-  list.addEventListener("scroll", () => {
-    const end = list.scrollHeight - list.clientHeight - SCROLL_AHEAD;
-    if (made < items.length && list.scrollTop > end) drawMore();
-  });
+  /** Make more rows when the last one comes near: the list scrolls, on narrow screens the page. */
+  function drawAhead() {
+    const last = list.lastElementChild;
+    const isNear = last && last.getBoundingClientRect().top < innerHeight + SCROLL_AHEAD;
+    if (isNear && made < items.length) drawMore();
+  }
+
+  addEventListener("scroll", drawAhead, { capture: true, passive: true });
 
   return {
     show,
@@ -145,9 +149,10 @@ function openList(index, list, count) {
     setCosts(values) {
       costs = values;
       most = Math.max(1, ...values.map((cost) => (cost ? cost[1] : 0)));
-      const { scrollTop } = list;
-      draw(made);
-      list.scrollTop = scrollTop;
+      // The rows stay: one of them may have the focus.
+      items.slice(0, made).forEach(({ entry }, at) => {
+        if (entry) list.children[at].querySelector(".cost").replaceWith(costLabel(entry));
+      });
     },
     drawMore,
   };

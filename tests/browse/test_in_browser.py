@@ -104,13 +104,15 @@ def test_groups_by_tag_are_counted_open_and_close(browser, github_page):
     assert browser.focus.get_attribute("aria-expanded") == "false"
 
 
-def test_rows_come_as_the_list_is_scrolled(browser, github_page):
+@pytest.mark.parametrize(("width", "scroller"), [(1280, "#list"), (400, "html")])
+def test_rows_come_as_the_list_or_the_page_is_scrolled(browser, github_page, width, scroller):
+    browser.set_size(width, 800)
     browser.open(github_page.address)
     browser.find("#search").send_keys("re")
     browser.wait_until(lambda: "of 1,223" in browser.text("#count"))
     before = len(browser.find_all("#list a"))
 
-    browser.run("const list = document.getElementById('list'); list.scrollTop = list.scrollHeight")
+    browser.run("document.querySelector(arguments[0]).scrollTop = 1e6", scroller)
 
     browser.wait_until(lambda: len(browser.find_all("#list a")) > before)
     assert before < 100
