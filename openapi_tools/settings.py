@@ -84,6 +84,7 @@ class SettingsMembers(TypedDict, total=False):
     anonymous: bool
     retries: int
     idempotency_header: str | None
+    idempotency_argument: bool
     approve: _Function | None
     approve_for: str | _Function
     show_changes: bool

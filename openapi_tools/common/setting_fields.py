@@ -264,6 +264,14 @@ class SettingFields:
             pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$",
         ),
     ] = None
+    idempotency_argument: Annotated[
+        bool,
+        Setting(
+            "Let MCP clients that cannot send `_meta` name a write in the argument "
+            "`idempotency_key`.",
+            page="contracts.md#one-write-for-one-request",
+        ),
+    ] = False
     approve: Annotated[
         Callable[..., Any] | None,
         Setting(

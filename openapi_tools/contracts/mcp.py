@@ -23,13 +23,14 @@ from openapi_tools.contracts.mcp_messages import (
     make_call_result,
     read_info,
     replace_surrogates,
+    take_idempotency_key,
 )
 from openapi_tools.contracts.mcp_sessions import share_sessions
 from openapi_tools.errors import OpenAPIToolsError, SettingsError, require_extra
 from openapi_tools.result import ToolCall, ToolResult, context_for
 from openapi_tools.search.stubs import python_name
 from openapi_tools.state.file_store import find_file, find_store
-from openapi_tools.state.shared_state import FairShares
+from openapi_tools.state.shared_state import FairShares, MemoryState
 from openapi_tools.toolsets.adapters import warn_about_tokens
 from openapi_tools.toolsets.tool_lookup import describe_unknown_tool
 from openapi_tools.toolsets.toolset import Toolset
@@ -99,6 +100,7 @@ class ToolsServer(Server[Any]):
         self._context, self._visibility = context, Visibility(visible, group)
         self._bus, self._files = InMemorySubscriptionBus(), _FileResources()
         self._questions = OpenQuestions()
+        self._write_state = MemoryState()  # of writes with a key, where the settings have none
         # Clients that are notified of changes, by the id of their parameters.
         self._notified_clients: set[int] = set()
         self.subscriptions = ListenHandler(self._bus)
@@ -173,11 +175,13 @@ class ToolsServer(Server[Any]):
             request, params.input_responses, tool, tools.called, self._questions
         )
         call_id = str(request.request_id or "")
-        call = ToolCall(id=call_id, name=tool.name, arguments=params.arguments or {})
+        arguments = {**(params.arguments or {})}
+        key = take_idempotency_key(tool, params, arguments)
+        call = ToolCall(id=call_id, name=tool.name, arguments=arguments)
         # Counted from here, so that `replace` knows when nothing uses the old tools any more.
         with tools.calls:
             try:
-                context = await self._context_of(request, params, channel)
+                context = await self._context_of(request, params, channel, key)
             except OpenAPIToolsError as error:
                 return make_call_result(ToolResult.failed("denied", error.reason), [])
             result = await _run_with_progress(request.session, tool(call, context))
@@ -191,6 +195,7 @@ class ToolsServer(Server[Any]):
         request: ServerRequestContext[Any],
         params: types.CallToolRequestParams,
         channel: ElicitationChannel,
+        key: Any,
     ) -> Any:
         context = replace_context_values(
             await context_for(self._context, request),
@@ -199,6 +204,10 @@ class ToolsServer(Server[Any]):
             resume=params.request_state,
             remote=mcp_messages.is_remote(request),
         )
+        if key is not None:
+            context = replace_context_values(
+                context, idempotency_key=key, write_state=self._write_state
+            )
         if channel.is_open:
             context = replace_context_values(context, approve=channel.approve)
         if (client := _client_key(request, self)) is not None:

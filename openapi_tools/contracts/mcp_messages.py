@@ -28,6 +28,14 @@ _LONGEST_NAME, _LONGEST_TITLE = 100, 60
 _LARGEST = 1024 * 1024
 JOB = "openapi-tools/job"
 """The key in `_meta` of the handle of a long-running operation."""
+IDEMPOTENCY_KEYS = ("openapi-tools/idempotency-key", "idempotencyKey")
+"""The keys in `_meta` of what names a write; the second one is from SEP-3182."""
+IDEMPOTENCY_ARGUMENT = "idempotency_key"
+_KEY_SCHEMA = {
+    "type": "string",
+    "description": "Names this write: a repeat with the same key and arguments sends nothing, and "
+    "returns the first result. Use a new one for each write.",
+}
 # The package `mcp` writes one event in this form; anything else is passed on unchanged.
 _RESPONSE_EVENT = re.compile(
     rb"(?:(?:id|event): [^\r\n]*\r\n)*data: "
@@ -41,6 +49,9 @@ def describe_tool(tool: OperationTool) -> dict[str, Any]:
     description, schema = write_brief_definition(
         tool, "mcp", beside=_LONGEST_TITLE + len('"title": "", ')
     )
+    if takes_key_argument(tool):
+        properties = {**schema.get("properties", {}), IDEMPOTENCY_ARGUMENT: _KEY_SCHEMA}
+        schema = {**schema, "properties": properties}
     definition: dict[str, Any] = {
         "name": tool.name,
         "description": replace_surrogates(description),
@@ -75,6 +86,24 @@ def make_call_result(
     if job := result.metadata.get("job"):
         answer["_meta"] = {JOB: job}
     return types.CallToolResult.model_validate(answer)
+
+
+def takes_key_argument(tool: OperationTool) -> bool:
+    """Return whether the key of a write is an argument, for clients that cannot send `_meta`."""
+    is_free = IDEMPOTENCY_ARGUMENT not in tool.input_schema.get("properties", {})
+    return tool.settings.idempotency_argument and not tool.read_only and is_free
+
+
+def take_idempotency_key(
+    tool: OperationTool, params: types.CallToolRequestParams, arguments: dict[str, Any]
+) -> Any:
+    """Return the key that names a write, taken out of its arguments; None without one."""
+    meta: Mapping[str, Any] = {**(params.meta or {})}
+    key = next((meta[name] for name in IDEMPOTENCY_KEYS if name in meta), None)
+    if takes_key_argument(tool):
+        argument = arguments.pop(IDEMPOTENCY_ARGUMENT, None)
+        key = argument if key is None else key
+    return key
 
 
 def is_remote(request: ServerRequestContext[Any]) -> bool:

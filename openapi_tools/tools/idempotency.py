@@ -2,14 +2,16 @@
 
 A step of a workflow that runs again gets the result of its first write. Where the API takes a key
 in a header (`Settings(idempotency_header=…)`), the API sees to that. Otherwise the shared state
-gets a record before the write is sent, and its result afterwards. If a process ends in between, the
-record has no result, and the call is not made again, as it may have run.
+gets a record before the write is sent, and its result afterwards. A write that has begun is
+finished though its caller has left, as a repeat then gets its result. If a process ends in between,
+the record has no result, and the call is not made again, as it may have run.
 
 Spec: RFC 9110, section 15.5.13 (412).
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import uuid
@@ -52,6 +54,8 @@ class _WriteRecord:
 
 
 _RECORD = TypeAdapter(_WriteRecord)
+# The event loop keeps weak references only, and a caller that has left holds none.
+_writes: set[asyncio.Future[ToolResult]] = set()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +111,12 @@ class KeyedWrite:
 
     async def send(self, send: Callable[[], Awaitable[ToolResult]]) -> ToolResult:
         """Return the result of an earlier call, or send this one and remember its result."""
+        write = asyncio.ensure_future(self._send_once(send))
+        _writes.add(write)
+        write.add_done_callback(_end_write)
+        return await asyncio.shield(write)
+
+    async def _send_once(self, send: Callable[[], Awaitable[ToolResult]]) -> ToolResult:
         async with self.state.lock(f"{self.record_key}:turn", LEASE):
             if (earlier := await self.find_result(is_locked=True)) is not None:
                 return earlier
@@ -149,6 +159,12 @@ class KeyedWrite:
         await self.state.put(self.record_key, dump_json_bytes(record), _LIFETIME)
 
 
+def _end_write(write: asyncio.Future[ToolResult]) -> None:
+    _writes.discard(write)
+    if not write.cancelled():
+        write.exception()  # of a caller that has left; nobody else asks for it
+
+
 def keyed_write(call: Call, server: str) -> KeyedWrite | None:
     """Return how a write with a key is sent once; None where the API or its method sees to that.
 
@@ -166,9 +182,11 @@ def keyed_write(call: Call, server: str) -> KeyedWrite | None:
         call.idempotency_key = str(uuid.uuid5(uuid.NAMESPACE_OID, name))
     if call.idempotency_key or tool.read_only or settings.dry_run:
         return None
-    if settings.state is None and tool.idempotent:
+    # That of a server, where the settings have none.
+    state = settings.state or context_value(call.context, "write_state")
+    if state is None and tool.idempotent:
         return None
-    if settings.state is None:
+    if state is None:
         raise InputError(
             "'idempotency_key' needs Settings(idempotency_header=…), the header in which the API "
             "takes a key, or Settings(state=…); the request was not sent."
@@ -177,4 +195,4 @@ def keyed_write(call: Call, server: str) -> KeyedWrite | None:
     digest = digest_of([server, tool.name, tool.method, tool.path, call.user, key])
     record_key = state_key("once", call.user, digest)
     arguments = digest_of(call.arguments)
-    return KeyedWrite(settings.state, record_key, arguments, is_repeatable=tool.idempotent)
+    return KeyedWrite(state, record_key, arguments, is_repeatable=tool.idempotent)

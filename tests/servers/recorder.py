@@ -78,7 +78,7 @@ class Held(Recorder):
         self.release = asyncio.Event()
 
     async def _answer_all(self, peer):
-        await _read_request(peer._reader)
+        self.requests.append(await _read_request(peer._reader))
         self.changed.set()
         await self.release.wait()
         await peer.write(self.answer.to_bytes())
