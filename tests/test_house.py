@@ -11,7 +11,7 @@ pytestmark = pytest.mark.untraced
 CEILINGS = {
     "words of a dialect in docs, messages, docstrings": 286,
     "words in docs and README": 77_600,
-    "load, schema and operation: modules": 29,
+    "load, schema and operation: modules": 28,
 }
 """Today's numbers of the rows whose bound is not met yet; lower them with the numbers."""
 

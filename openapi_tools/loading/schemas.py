@@ -22,7 +22,6 @@ from openapi_tools.loading.contradictions import (
     resolve_contradictions,
 )
 from openapi_tools.loading.enum_words import ENUM_EXTENSIONS, add_enum_words
-from openapi_tools.loading.hidden_properties import HiddenProperties
 from openapi_tools.loading.merge_patches import patch_schema
 from openapi_tools.loading.schema_components import (
     build_closure,
@@ -82,7 +81,7 @@ class Schemas:
         self._patterns: set[str] = set()
         self._added_items: dict[int, Node] = {}  # kept, so that an id stays its own
         self._hidden = hidden
-        self._hidden_properties = HiddenProperties(references, hidden, self._has_limits)
+        self._hidden_properties = all_of.HiddenProperties(references, hidden, self._has_limits)
 
     def convert(
         self, node: Any, resource: Resource, depth: int = 0, *, may_be_empty: bool = False
