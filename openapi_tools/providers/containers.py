@@ -22,10 +22,10 @@ from openapi_tools.providers.forms import CannotExpress, refuse_keywords
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from openapi_tools.providers.alternatives import Fits
     from openapi_tools.providers.forms import Form
     from openapi_tools.providers.identity_cache import IdentityCache
 
+    Fits = Callable[[Form, Any], bool]
     Takes = Callable[[str], object]
 
 KEY, VALUE = "key", "value"

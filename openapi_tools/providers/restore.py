@@ -43,7 +43,7 @@ class Restorer:
         self._is_subset = profile in ("openai_strict", "gemini")
         fitting = FormChecker(schema.get("$defs", {}))
         self._fits, self._accepts = fitting.fits, fitting.accepts
-        self._forms = Alternatives(schema, self._fits)
+        self._forms = Alternatives(schema)
         self._options: IdentityCache[list[Form]] = IdentityCache()
         self._members: IdentityCache[ObjectProperties] = IdentityCache()
         self._results: dict[tuple[int, int], tuple[Any, Any]] = {}
@@ -108,9 +108,8 @@ class Restorer:
         )
 
     def _find_options(self, node: Any) -> list[Form]:
-        for options in (self._forms.options, self._forms.plain.options):
-            with suppress(CannotExpress):
-                return options(node)
+        with suppress(CannotExpress):
+            return self._forms.options(node)
         return [{}]
 
     def _restore_by_form(self, form: Form, value: Any) -> Any:

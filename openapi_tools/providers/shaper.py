@@ -54,7 +54,7 @@ class SchemaShaper:
         self._definitions: Form = schema.get("$defs", {})
         self._fitting = FormChecker(self._definitions)
         self._fits = self._fitting.fits
-        self._forms = Alternatives(schema, self._fits)
+        self._forms = Alternatives(schema)
         self._failed: dict[str, CannotExpress] = {}
         self._references: set[str] = set()
         self._open: set[int] = set()
@@ -163,14 +163,9 @@ class SchemaShaper:
             raise CannotExpress("it accepts nothing", empty=True)
         if self._is_reference(node):
             return self._add_null(self._annotate(self._reference_schema(node), node))
-        self._forms.has_lost = False
         forms = self._find_alternatives(node)
-        if self._forms.has_lost and forms:
-            self.notes.append(f"#{place}: an alternative that accepts the same as another one")
         if not forms:
-            empty = not self._forms.plain.options(node)
-            reason = "it accepts nothing" if empty else "its alternatives accept the same"
-            raise CannotExpress(reason, empty=empty)
+            raise CannotExpress("it accepts nothing", empty=True)
         schema = self._shape_union(forms, place)
         null = any(form.get("type") == "null" and self._fits(form, None) for form in forms)
         if schema is None and not null:

@@ -171,10 +171,6 @@ STRICT = {
     "allOf": ({"allOf": [text(minLength=1), {"maxLength": 3}, WORDS]},
               text(pattern=r"^[\s\S]{1,3}$", **WORDS)),
     "an impossible alternative": ({"anyOf": [TEXT, {"enum": []}, False]}, TEXT),
-    "arrays that differ by their items": (
-        {"oneOf": [array(TEXT), array(WHOLE)]},
-        {"anyOf": [array(TEXT, minItems=1), array(WHOLE, minItems=1)]},
-    ),
 }  # fmt: skip
 
 
@@ -357,7 +353,6 @@ CANNOT_IN_GEMINI = [
     ({"type": "array", "prefixItems": [TEXT, {}]}, "`prefixItems`"),
     ({"type": "number", "multipleOf": 0.01}, "`multipleOf`"),
     ({"type": "object", "minProperties": 2}, MEMBERS),
-    ({"oneOf": [TEXT, TEXT]}, "alternatives accept the same"),
     ({"allOf": [TEXT, WHOLE]}, NOTHING),
     (False, MAY_NOT),
     ({"allOf": [text(pattern="a"), {"pattern": "b"}]}, "two different `pattern`"),
