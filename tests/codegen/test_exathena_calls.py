@@ -178,9 +178,9 @@ async def test_a_call_whose_credential_is_missing_is_not_sent(compiled, recorder
     other = await made(compiled, given, **more, credentials={"petstore_auth": "t0ken"})
     results = await by_python(recorder, given, credentials={})
 
-    end = "; it was not sent. It goes into `credentials` of config :petstore_tools."
-    assert said[0] == ("error", f"no credential is there for 'api_key'{end}")
-    assert said[1] == ("error", f"no credential is there for 'api_key' or 'petstore_auth'{end}")
+    end = "; the request was not sent. Set it in `credentials` of config :petstore_tools."
+    assert said[0] == ("error", f"Missing credential for 'api_key'{end}")
+    assert said[1] == ("error", f"Missing credential for 'api_key' or 'petstore_auth'{end}")
     assert [kind for kind, _ in said] == ["error", "error", "ok"]
     assert [kind for kind, _ in other] == ["error", "ok", "ok"]
     assert [result.success for result in results] == [kind == "ok" for kind, _ in said]

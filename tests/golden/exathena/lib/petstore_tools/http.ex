@@ -138,12 +138,12 @@ defmodule PetstoreTools.HTTP do
   defp refuse_without(security, credentials) do
     wanted =
       Enum.map_join(security, " or ", fn alternative ->
-        lacking = for {scheme, _, _} <- alternative, !credentials[scheme], do: "'#{scheme}'"
-        Enum.join(lacking, " and ")
+        missing = for {scheme, _, _} <- alternative, !credentials[scheme], do: "'#{scheme}'"
+        Enum.join(missing, " and ")
       end)
 
-    reason = "no credential is there for #{wanted}; it was not sent."
-    throw({:refused, "", "#{reason} It goes into `credentials` of config :#{@app}."})
+    reason = "Missing credential for #{wanted}; the request was not sent."
+    throw({:refused, "", "#{reason} Set it in `credentials` of config :#{@app}."})
   end
 
   defp addition({scheme, place, name}, credentials) do
