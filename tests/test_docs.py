@@ -289,6 +289,13 @@ def paragraphs(page):
             yield from re.split(r"\n(?=\s*(?:[-*]|\d+\.) )", block)
 
 
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_the_first_paragraph_says_who_the_page_is_for(page):
+    first = next(text for text in paragraphs(page) if text.strip())
+
+    assert re.search(r"(?:^|[.:,] )for \w+", first, re.IGNORECASE), first
+
+
 LONGEST_PARAGRAPH = 80
 
 
