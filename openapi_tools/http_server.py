@@ -11,7 +11,8 @@ from __future__ import annotations
 import ipaddress
 import logging
 import re
-from contextlib import suppress
+import threading
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -23,7 +24,8 @@ from openapi_tools.errors import SettingsError
 from openapi_tools.redaction import excerpt
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    import socket
+    from collections.abc import Collection, Iterable, Iterator
 
 logger = logging.getLogger("openapi_tools.serving")
 
@@ -63,6 +65,18 @@ PARSING: dict[str, Any] = {
 def make_server(app: Any) -> uvicorn.Server:
     """Return a server of an ASGI application that logs next to nothing, as tests want it."""
     return uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan="off", **PARSING))
+
+
+@contextmanager
+def serve_in_thread(server: uvicorn.Server, listener: socket.socket) -> Iterator[str]:
+    """Run a server on a listening socket while the body runs; yields its URL."""
+    thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join()
 
 
 class RequestRefusedError(Exception):

@@ -37,6 +37,7 @@ _COMMANDS = {
     "stubs": ("Show tools as typed signatures.", "search_command.show_stubs"),
     "run": ("Run a program that calls the tools.", "run_command.run_program"),
     "login": ("Log in and store the token in a file.", "login_command.log_in"),
+    "demo": ("Try everything on the mock of a museum.", "demo_command.show_demo"),
     "browse": ("Show the tools as a page in the browser.", "browse_command.browse_tools"),
     "serve": ("Serve the tools over MCP.", "serve_command.serve_tools"),
     "install": ("Add the server to an MCP client.", "install_command.install_server"),

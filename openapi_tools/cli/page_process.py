@@ -15,6 +15,8 @@ from openapi_tools.serving import web_server
 from openapi_tools.serving.server_records import escape_last_resort
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from openapi_tools.toolsets.toolset import Toolset
 
 _HOST = "127.0.0.1"
@@ -27,20 +29,35 @@ def serve_page(
     opens: bool,
     problems: list[str] | None,
     changes: list[dict[str, Any]] | None,
+    announce: Callable[[str], object] | None = None,
 ) -> None:
-    """Serve the page of a toolset, and open it in the browser if that is asked for."""
+    """Serve the page of a toolset until interrupted.
+
+    Args:
+        toolset: Its tools.
+        port: Of 127.0.0.1; 0 for a free one.
+        opens: Whether to open the page in the browser.
+        problems: As for `PageServer`.
+        changes: As for `PageServer`.
+        announce: Prints the URL; by default alone on its line, with the number of tools.
+    """
     escape_last_resort()  # log records may quote a document or an API
     with web_server.open_socket(_HOST, port) as listener:
         hosts = [f"{name}:{listener.getsockname()[1]}" for name in LOOPBACK]
         app = PageServer(toolset, hosts, problems=problems, changes=changes)
         url = f"http://{hosts[0]}/?key={app.key}"
-        announce = partial(_announce_page, url, format_count(len(toolset), "tool"), opens=opens)
-        web_server.run_app(app, listener, toolset, announce=announce)
+        report = announce or partial(_print_page, format_count(len(toolset), "tool"))
+        start = partial(_announce_page, report, url, opens=opens)
+        web_server.run_app(app, listener, toolset, announce=start)
 
 
-def _announce_page(url: str, tools: str, *, opens: bool) -> None:
+def _print_page(tools: str, url: str) -> None:
     print_text(url)
     print_note(f"{tools}; press Ctrl-C to stop the server.")
+
+
+def _announce_page(report: Callable[[str], object], url: str, *, opens: bool) -> None:
+    report(url)
     if opens:  # in a thread: a browser in the terminal blocks until it is closed
         threading.Thread(target=_open_browser, args=(url,), daemon=True).start()
 

@@ -6,7 +6,6 @@ import asyncio
 import inspect
 import re
 import socket
-import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -176,15 +175,11 @@ class MockApi:
         advice = "This mock responds to 127.0.0.1 and localhost only."
         check = http_server.HostCheck(http_server.LOOPBACK, advice=advice)
         guarded = http_server.HostGuard(self, check)
-        with socket.create_server(("127.0.0.1", port)) as listening:
-            server = http_server.make_server(guarded)
-            thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
-            thread.start()
-            try:
-                yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-            finally:
-                server.should_exit = True
-                thread.join()
+        with (
+            socket.create_server(("127.0.0.1", port)) as listener,
+            http_server.serve_in_thread(http_server.make_server(guarded), listener) as url,
+        ):
+            yield url
 
     def assert_called(self, tool: str, **arguments: Any) -> RecordedCall:
         """Return the last call of a tool with these arguments, or raise AssertionError."""
