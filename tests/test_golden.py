@@ -107,7 +107,7 @@ def test_a_package_imports_the_runtime_and_little_else(api):
 
 def imports(path):
     """Yield the modules that a file imports, its own package's with a dot in front."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="ascii"))):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

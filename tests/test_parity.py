@@ -142,7 +142,7 @@ def test_ruff_leaves_a_single_module_as_it_is(single):
 @pytest.mark.long
 def test_modules_of_a_package_are_short(pair):
     modules = [*pair.folder.glob("*_tools/tools*.py"), *pair.folder.glob("*_tools/schemas*.py")]
-    texts = {path.name: path.read_text(encoding="ascii") for path in modules}
+    texts = {path.name: path.read_text(encoding="utf-8") for path in modules}
 
     long = [name for name, text in texts.items() if text.count("\n") > LONGEST]
 

@@ -2,8 +2,8 @@
 
 Here: values as Python literals, the only way for strings of a document into a Python file.
 
-Literals are ASCII, read back as equal values, and are laid out as `ruff format` does: on one line
-where they fit, else one item per line.
+Literals read back as equal values, escape what a reader would not see (source_text.py), and are
+laid out as `ruff format` does: on one line where they fit, else one item per line.
 """
 
 from __future__ import annotations
@@ -17,10 +17,17 @@ from math import isfinite
 from typing import Any
 
 from openapi_tools import model
+from openapi_tools.codegen.source_text import (
+    cut_to_columns,
+    escape_characters,
+    is_mark,
+    source_width,
+)
 from openapi_tools.errors import OpenAPIToolsError
 
 WIDTH = 100  # columns of a line, as in this repository's pyproject.toml
-PARAGRAPHS = re.compile(r"[^\n]*\n|[^\n]+")
+# Sentences and lines, so that a change of one moves the words of no other in a diff.
+SENTENCES = re.compile(r"[^\n]*?(?:[.!?] (?=[A-Z])|[\u3002\uff01\uff1f]|\n)|[^\n]+")
 MODELS: dict[str, type] = {  # classes whose values are written as calls, by name
     name: kind
     for name, kind in vars(model).items()
@@ -30,7 +37,11 @@ MODELS: dict[str, type] = {  # classes whose values are written as calls, by nam
 _JSON_LEVELS = 400  # deeper JSON text cannot be read with every recursion limit
 _STEP = 4
 _NARROWEST = 20  # columns for members or text
+_MOST_CHARACTERS = 4 * WIDTH
 _LONGEST_INTEGER = 10**WIDTH
+_CUT = " ..."
+_DOCSTRING_QUOTES = '"""' * 2
+_WORD_ENDS = " \u3001\u3002\uff0c\uff1a\uff1b"  # a space, and punctuation without one after it
 _CALLS = set(MODELS.values())
 _COLON = ": "
 _LOADS = "json.loads("
@@ -82,13 +93,32 @@ def write_json_text(value: Any, *, indent: int, lead: int) -> Code:
     """Return JSON data as `json.loads("…")`, for values too deep for `literal`."""
     text = _write_compact_json(value)
     flat = _quote(_escape_text(text))
-    if lead + len(_LOADS) + len(flat) < WIDTH:
+    if lead + len(_LOADS) + source_width(flat) < WIDTH:
         return Code(f"{_LOADS}{flat})")
     width = WIDTH - indent - _STEP
     lines = (
-        [flat] if len(flat) <= width else _split_text(text, width, paragraphs=_MEMBERS, after=", ")
+        [flat]
+        if source_width(flat) <= width
+        else _split_text(text, width, units=_MEMBERS, after=", ")
     )
     return Code(_LOADS + _indented_lines(lines, indent) + ")")
+
+
+def write_docstring(text: str, *, indent: int) -> Code:
+    """Return a text as a docstring of one line."""
+    return Code(f'"""{shorten_sentence(text, WIDTH - indent - len(_DOCSTRING_QUOTES))}"""')
+
+
+def shorten_sentence(text: str, columns: int) -> str:
+    """Return a text for a docstring, as one sentence without what would be escaped there."""
+    # It is no data, so a character is left out rather than escaped; linters refuse escapes.
+    words = text.replace("\\", " ").replace('"', "'").split()
+    line = escape_characters(" ".join(words), lambda _: "").strip()
+    if source_width(line) >= columns:
+        end = cut_to_columns(line, 0, columns - len(_CUT))
+        word = find_piece_end(line, 0, end)
+        line = line[: word if word > end // 2 else end].rstrip(" .,;:") + _CUT
+    return line if line.endswith((".", "?", "!")) else f"{line}."
 
 
 def is_json_text(statement: str) -> bool:
@@ -98,8 +128,12 @@ def is_json_text(statement: str) -> bool:
 
 def lint_codes(source: str) -> tuple[str, ...]:
     """Return the ruff rules that flag texts in a generated module."""
+    # RUF001 and RUF002 flag letters that resemble others; which ones, only ruff knows, so RUF100
+    # must not say that there are none.
+    is_plain = source.replace("\u2026", "").isascii()  # an ellipsis resembles nothing
+    unlike_ascii = () if is_plain else ("RUF001", "RUF002", "RUF100")
     if not _FLAGGED.search(source):  # saves parsing most modules
-        return ()
+        return unlike_ascii
     texts = [
         node.value
         for node in ast.walk(ast.parse(source))
@@ -110,12 +144,12 @@ def lint_codes(source: str) -> tuple[str, ...]:
         "S104": "0.0.0.0" in texts,  # noqa: S104 -- the text that is looked for
         "S108": any(text.startswith(("/tmp", "/var/tmp", "/dev/shm")) for text in texts),  # noqa: S108 -- as above
     }
-    return tuple(code for code, fires in flagged.items() if fires)
+    return (*unlike_ascii, *(code for code, fires in flagged.items() if fires))
 
 
 def _write_compact_json(value: Any) -> str:
     try:
-        text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         is_same = json.loads(text) == value
     except (RecursionError, ValueError) as error:
         raise OpenAPIToolsError(f"a value cannot be written as JSON text: {error}.") from None
@@ -133,7 +167,7 @@ def _write_compact_json(value: Any) -> str:
 
 def _write_value(value: Any, indent: int, width: int) -> str:
     line = write_on_one_line(value, WIDTH, _split_value, _write_scalar)
-    if line is not None and len(line) <= width:
+    if line is not None and source_width(line) <= width:
         return line
     inner, parts_of_value = indent + _STEP, _split_value(value)
     if parts_of_value is None or line in ("{}", "[]", "()"):
@@ -143,7 +177,7 @@ def _write_value(value: Any, indent: int, width: int) -> str:
         raise TooDeep
     lines = []
     for prefix, item in parts:
-        left = WIDTH - 1 - inner - len(prefix)
+        left = WIDTH - 1 - inner - source_width(prefix)
         callee = len(item.__class__.__name__) if item.__class__ in _CALLS else 0
         start = prefix
         if opening == "{" and left <= callee:
@@ -156,7 +190,7 @@ def _write_in_parentheses(value: Any, line: str | None, indent: int, width: int)
     inner = indent + _STEP
     if isinstance(value, Code) and "\n" in value:
         return value
-    if width > 0 and line is not None and inner + len(line) <= WIDTH:
+    if width > 0 and line is not None and inner + source_width(line) <= WIDTH:
         return f"({_indented_lines([line], indent)})"
     if width > 0 and value.__class__ is str and inner <= WIDTH - _NARROWEST:
         return f"({_indented_lines(_split_text(value, WIDTH - inner), indent)})"
@@ -168,24 +202,26 @@ def write_on_one_line(
     width: int,
     split_value: Callable[[Any], BracketedParts | None],
     write_scalar: Callable[[Any], Any],
+    measure: Callable[[str], int] = source_width,
 ) -> str | None:
     """Write a value on one line, in parts or as a scalar; None if that is longer than `width`."""
     if (parts_of_value := split_value(value)) is None:
         text = write_scalar(value)
-        return text if text is not None and len(text) <= width else None
+        return text if text is not None and measure(text) <= width else None
     opening, parts, closing = parts_of_value
     texts, left = [], width - len(opening) - len(closing)
     if left < 0:
         return None
     for prefix, item in parts:
-        text = write_on_one_line(item, left - len(prefix), split_value, write_scalar)
+        own_width = left - measure(prefix)
+        text = write_on_one_line(item, own_width, split_value, write_scalar, measure)
         if text is None:
             return None
         texts.append(prefix + text)
-        left -= len(prefix) + len(text) + 2
+        left = own_width - measure(text) - 2
     comma = "," if opening == "(" and len(texts) == 1 else ""
     line = f"{opening}{', '.join(texts)}{comma}{closing}"
-    return line if len(line) <= width else None
+    return line if measure(line) <= width else None
 
 
 def _split_value(value: Any) -> BracketedParts | None:
@@ -204,7 +240,8 @@ def _split_value(value: Any) -> BracketedParts | None:
 def _write_scalar(value: Any) -> str | None:
     kind = value.__class__
     if kind is str:
-        return _quote(_escape_text(value)) if len(value) < WIDTH else None
+        # The bound spares long texts; marks take no column.
+        return _quote(_escape_text(value)) if len(value) < _MOST_CHARACTERS else None
     if value is None or kind is bool:
         return repr(value)
     if kind in (int, float):
@@ -227,7 +264,7 @@ def _write_long_key(prefix: str, indent: int) -> str:
     word, width = prefix.removesuffix(_COLON), WIDTH - indent - _STEP
     if width < _NARROWEST:
         return prefix
-    lines = [word] if len(word) <= width else _split_text(ast.literal_eval(word), width)
+    lines = [word] if source_width(word) <= width else _split_text(ast.literal_eval(word), width)
     return f"({_indented_lines(lines, indent)}){_COLON}"
 
 
@@ -238,7 +275,15 @@ def _indented_lines(lines: Iterable[str], indent: int) -> str:
 
 def _escape_text(text: str) -> str:
     is_plain = text.isascii() and text.isprintable() and "\\" not in text
-    return text if is_plain else text.encode("unicode_escape").decode("ascii")
+    if is_plain:
+        return text
+    if text.isascii():
+        return text.encode("unicode_escape").decode("ascii")
+    return escape_characters(text.replace("\\", "\\\\"), _escape_character)
+
+
+def _escape_character(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")
 
 
 def _quote(raw: str) -> str:
@@ -251,24 +296,25 @@ def _quote(raw: str) -> str:
 
 
 def _split_text(
-    text: str, width: int, *, paragraphs: re.Pattern[str] = PARAGRAPHS, after: str = " "
+    text: str, width: int, *, units: re.Pattern[str] = SENTENCES, after: str = _WORD_ENDS
 ) -> list[str]:
-    # A paragraph starts a piece, so that its words never move those of the next one.
+    # A unit starts a piece, so that its words never move those of the next one.
     pieces = []
-    for paragraph in paragraphs.findall(text):
-        raw = _escape_text(paragraph)
+    for unit in units.findall(text):
+        raw = _escape_text(unit)
         start = 0
         while start < len(raw):
-            latest = min(start + width - 2, len(raw))
-            while (over := len(_quote(raw[start:latest])) - width) > 0:  # with quotes and escapes
-                latest -= over
+            latest = cut_to_columns(raw, start, width - 2)
+            # With quotes and escapes.
+            while (over := source_width(_quote(raw[start:latest])) - width) > 0:
+                latest -= max(over // 2, 1)
             end = find_piece_end(raw, start, latest, after=after)
             pieces.append(_quote(raw[start:end]))
             start = end
     return pieces
 
 
-def find_piece_end(raw: str, start: int, latest: int, *, after: str = " ") -> int:
+def find_piece_end(raw: str, start: int, latest: int, *, after: str = _WORD_ENDS) -> int:
     """Return the best end of a piece of escaped text: after a word, else between characters."""
     if latest == len(raw):
         return latest
@@ -276,5 +322,8 @@ def find_piece_end(raw: str, start: int, latest: int, *, after: str = " ") -> in
         return word
     for escape in _ESCAPE.finditer(raw, start, latest + 10):  # the longest has 10 characters
         if escape.end() > latest:
-            return min(escape.start(), latest)
+            latest = min(escape.start(), latest)
+            break
+    while latest > start + 1 and is_mark(raw[latest]):  # not away from its letter
+        latest -= 1
     return latest

@@ -1,6 +1,6 @@
-"""Values as Elixir literals: ASCII, laid out as `mix format` does.
+"""Values as Elixir literals, laid out as `mix format` does.
 
-A literal contains no interpolation and no call.
+A literal contains no interpolation and no call, and escapes what a reader would not see.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from math import isfinite
 from typing import Any
 
 from openapi_tools.codegen import (
-    PARAGRAPHS,
+    SENTENCES,
     BracketedParts,
     Code,
     find_piece_end,
     write_on_one_line,
 )
+from openapi_tools.codegen.source_text import escape_characters, is_mark
 from openapi_tools.errors import OpenAPIToolsError
 
 WIDTH = 98  # columns of a line, as `mix format` has them
@@ -27,7 +28,7 @@ _NARROWEST = 30
 _OPENING = 2  # columns of what opens a map
 _GROUPED = 6  # from as many digits on `mix format` sets underscores
 _ATOM = re.compile(r"[a-z][a-z_]*")
-_SPECIAL = re.compile(r'["\\]|#(?=\{)|[^ -~]')
+_SPECIAL = re.compile(r'["\\]|#(?=\{)|[\x00-\x1f\x7f]')
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
@@ -46,12 +47,12 @@ def write_elixir_literal(value: Any, *, indent: int = 0, lead: int | None = None
 
 
 def escape_text(text: str) -> str:
-    """Return text in ASCII as it stands between the quotes of an Elixir string."""
-    return _SPECIAL.sub(_escape_character, text)
+    """Return text as it stands between the quotes of an Elixir string."""
+    escaped = _SPECIAL.sub(lambda match: _escape_character(match[0]), text)
+    return escaped if escaped.isascii() else escape_characters(escaped, _escape_character)
 
 
-def _escape_character(match: re.Match[str]) -> str:
-    character = match[0]
+def _escape_character(character: str) -> str:
     if character in '"\\#':
         return f"\\{character}"
     if "\ud800" <= character <= "\udfff":
@@ -80,9 +81,9 @@ def _write_value(value: Any, indent: int, width: int, depth: int) -> str:
 def _write_entry(key: str, value: Any, indent: int, place: tuple[int, int]) -> str:
     depth, trail = place
     start = f"{' ' * indent}{key}"
-    width = WIDTH - len(start) - trail
+    width = WIDTH - _count_graphemes(start) - trail
     if key and _write_inline(value, width) is None:
-        fits_here = len(start) + _OPENING <= WIDTH
+        fits_here = _count_graphemes(start) + _OPENING <= WIDTH
         below = WIDTH - indent - 2 - trail
         is_plain = _split_value(value) is None
         if not fits_here or (is_plain and _write_inline(value, below) is not None):
@@ -118,7 +119,17 @@ def _write_scalar(value: Any) -> str:
     raise TypeError(type(value).__name__)
 
 
-_write_inline = partial(write_on_one_line, split_value=_split_value, write_scalar=_write_scalar)
+def _count_graphemes(text: str) -> int:
+    # `mix format` counts these.
+    return len(text) if text.isascii() else sum(not is_mark(character) for character in text)
+
+
+_write_inline = partial(
+    write_on_one_line,
+    split_value=_split_value,
+    write_scalar=_write_scalar,
+    measure=_count_graphemes,
+)
 
 
 def _write_number(value: float) -> str:
@@ -141,7 +152,7 @@ def _write_heredoc(text: str, indent: int) -> str:
     # Each line ends in `\`, so that no line break is part of the string.
     before, width = " " * indent, max(WIDTH - indent - 1, _NARROWEST)
     lines = []
-    for paragraph in PARAGRAPHS.findall(text):  # starts a line, so words never move other ones
+    for paragraph in SENTENCES.findall(text):  # starts a line, so words never move other ones
         raw = escape_text(paragraph)
         while raw:
             end = find_piece_end(raw, 0, min(width, len(raw)))

@@ -13,8 +13,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.codegen import Code
-from openapi_tools.codegen.elixir_literals import AtomMap, UnwritableInElixir, write_elixir_literal
+from openapi_tools.codegen import Code, shorten_sentence
+from openapi_tools.codegen.elixir_literals import (
+    WIDTH,
+    AtomMap,
+    UnwritableInElixir,
+    write_elixir_literal,
+)
 from openapi_tools.codegen.package_plan import ModuleNames
 from openapi_tools.codegen.render import LiteralWriters, Templates, escape_markdown, template_values
 from openapi_tools.common import http_rules
@@ -38,6 +43,7 @@ _FOLDER = Path(__file__).parent / "elixir_templates"
 _HELPERS = ("arguments", "request", "secrets", "text")  # parts of the HTTP helper
 _VERSION = re.compile(r"(?:0|[1-9][0-9]{0,5})(?:\.(?:0|[1-9][0-9]{0,5})){2}")  # as Mix takes it
 _INDENT = 4
+_MODULEDOC = WIDTH - len('  @moduledoc ""')
 _METHODS = {"GET", "HEAD", "OPTIONS", "TRACE", "QUERY", "POST", "PUT", "PATCH", "DELETE"}
 _STYLES = {
     **{style: style for style in ("simple", "label", "matrix", "form", "cookie")},
@@ -96,6 +102,7 @@ def _tool_values(
     description = record.description.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return {
         "name": record.name,
+        "summary": write_elixir_literal(shorten_sentence(record.summary, _MODULEDOC)),
         "description": write_elixir_literal(description, indent=_INDENT),
         "schema": write_elixir_literal(record.input_schema, indent=_INDENT),
         "operation": write_elixir_literal(operation_map, indent=2, lead=len("  @operation ")),

@@ -55,6 +55,13 @@ class ToolRecord:
     input_schema: dict[str, Any]
     operation: Operation
 
+    @property
+    def summary(self) -> str:
+        """The operation and the first line of the description: `GET /pets: List the pets`."""
+        operation = f"{self.operation.method} {self.operation.path}"
+        line = self.description.strip().partition("\n")[0]
+        return operation if line in ("", operation) else f"{operation}: {line}"
+
 
 @dataclass(frozen=True, slots=True)
 class PackageData:

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from openapi_tools.codegen import MODELS, Code, is_json_text, write_assignment
+from openapi_tools.codegen import MODELS, Code, is_json_text, write_assignment, write_docstring
 from openapi_tools.common.visible_text import short_hash
 from openapi_tools.toolsets.packages import class_name
 
@@ -142,6 +142,7 @@ class ToolPlan:
     record: ToolRecord
     name: Code
     class_name: Code
+    docstring: Code
     statements: tuple[Code, ...]
     model: frozenset[str]
     schemas: frozenset[str]
@@ -269,6 +270,7 @@ def _plan_tools(records: Iterable[ToolRecord], shared: _SharedSchemas) -> Iterat
             record,
             Code(record.name),
             classes.claim_class(record.name),
+            write_docstring(record.summary, indent=4),
             statements=(
                 write_assignment(Code("name"), record.name, indent=4),
                 write_assignment(Code("description"), record.description, indent=4),

@@ -27,6 +27,7 @@ from openapi_tools.codegen import (
 )
 from openapi_tools.codegen.package_data import parse_python, read_records
 from openapi_tools.codegen.package_plan import PackagePlan, ToolPlan, plan_module, plan_package
+from openapi_tools.codegen.source_text import escape_characters
 from openapi_tools.errors import OpenAPIToolsError, format_count
 
 if TYPE_CHECKING:
@@ -241,7 +242,7 @@ def _print_value(write: Callable[[Any], str], value: Any) -> str:
 def escape_markdown(value: Any) -> str:
     """Return a value as one line of Markdown, free of Markdown and HTML markup."""
     text = _BLANK.sub(" ", str(value)).strip()
-    text = "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
+    text = escape_characters(text, lambda character: f"\\u{ord(character):04x}")
     return _NUMBERED.sub(r"\1\\", _MARKDOWN.sub(r"\\\1", text))
 
 

@@ -87,6 +87,11 @@ def strip_hidden(text: str) -> str:
     return _SHAPING_OR_UNSEEN.sub(lambda match: match[1] or "", text)
 
 
+def is_hidden(character: str) -> bool:
+    """Return whether a character is invisible, also one that shapes others."""
+    return _HIDDEN.match(character) is not None
+
+
 def strip_hidden_in(value: Any) -> Any:
     """Return JSON-native data without hidden characters (`strip_hidden`)."""
     if isinstance(value, str):

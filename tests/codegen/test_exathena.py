@@ -47,7 +47,7 @@ def test_the_petstore_is_the_golden_one(tmp_path):
 def test_the_documents_server_stands_in_for_a_base_url(tmp_path, servers, written):
     generate(document(TWO["paths"], servers=servers), tmp_path)
 
-    files = {name: data.decode("ascii") for name, data in bytes_in(tmp_path).items()}
+    files = {name: data.decode() for name, data in bytes_in(tmp_path).items()}
     assert f"  @server {written}\n" in files["lib/pets_tools/http.ex"]
     assert not [name for name, text in files.items() if "hunter2" in text]
 
@@ -72,7 +72,7 @@ def test_texts_of_a_document_are_data_in_every_file(tmp_path, text):
     plain = bytes_in(tmp_path / "plain")
     for path, data in bytes_in(tmp_path / "hostile").items():
         if path.endswith((".ex", ".exs")):
-            written = data.decode("ascii").replace("\\#{", "")
+            written = data.decode().replace("\\#{", "")
             assert written.count("#{") == plain.get(path, b"").count(b"#{"), path
 
 

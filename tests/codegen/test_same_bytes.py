@@ -164,7 +164,7 @@ def test_a_selection_changes_nothing_in_the_tools_that_are_left(name, tmp_path):
 
 
 def classes_in(folder):
-    sources = [path.read_text(encoding="ascii") for path in folder.glob("*/tools*.py")]
+    sources = [path.read_text(encoding="utf-8") for path in folder.glob("*/tools*.py")]
     return {
         node.name: ast.get_source_segment(source, node)
         for source in sources

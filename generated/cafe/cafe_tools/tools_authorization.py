@@ -7,7 +7,7 @@ from openapi_tools.runtime import Operation, OperationTool, Property, RequestBod
 
 
 class RegisterOauth2Client(OperationTool):
-    """The tool `register_oauth2_client`."""
+    """POST /oauth2/register: Create OAuth2 client."""
 
     name = "register_oauth2_client"
     description = (
@@ -15,10 +15,12 @@ class RegisterOauth2Client(OperationTool):
         "Register a new OAuth2 client for dynamic client registration.  This endpoint implements "
         "the Dynamic Client Registration Protocol (RFC 7591), using camelCase field names instead "
         "of the RFC's snake_case convention (e.g., `redirectUris` instead of `redirect_uris`, "
-        "`grantTypes` instead of `grant_types`). The `name` field is required. Other fields are "
-        "optional. If not provided:\n"
-        "- `redirectUris` defaults to an empty array. Note: When using the `authorization_code` "
-        "grant type, \n"
+        "`grantTypes` instead of `grant_types`). "
+        "The `name` field is required. "
+        "Other fields are optional. "
+        "If not provided:\n"
+        "- `redirectUris` defaults to an empty array. "
+        "Note: When using the `authorization_code` grant type, \n"
         "  `redirectUris` must be provided (per RFC 7591 Section 2).\n"
         "- `scopes` defaults to all available scopes (menu:read, menu:write, orders:read, "
         "orders:write) - `grantTypes` defaults to both supported grant types (authorization_code, "

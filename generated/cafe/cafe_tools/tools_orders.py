@@ -17,7 +17,7 @@ from . import schemas
 
 
 class ListOrders(OperationTool):
-    """The tool `list_orders`."""
+    """GET /orders: List all orders."""
 
     name = "list_orders"
     description = (
@@ -115,7 +115,7 @@ class ListOrders(OperationTool):
 
 
 class CreateOrder(OperationTool):
-    """The tool `create_order`."""
+    """POST /orders: Create order."""
 
     name = "create_order"
     description = (
@@ -204,13 +204,13 @@ class CreateOrder(OperationTool):
 
 
 class GetOrderById(OperationTool):
-    """The tool `get_order_by_id`."""
+    """GET /orders/{orderId}: Retrieve an order."""
 
     name = "get_order_by_id"
     description = (
         "Retrieve an order\n"
         "Retrieve a single order by its ID.\n"
-        "Returns: Order (customerName, orderItems, id, object, status, \u2026)"
+        "Returns: Order (customerName, orderItems, id, object, status, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -238,7 +238,7 @@ class GetOrderById(OperationTool):
 
 
 class UpdateOrder(OperationTool):
-    """The tool `update_order`."""
+    """PATCH /orders/{orderId}: Partially update an order."""
 
     name = "update_order"
     description = (
@@ -283,7 +283,7 @@ class UpdateOrder(OperationTool):
 
 
 class DeleteOrder(OperationTool):
-    """The tool `delete_order`."""
+    """DELETE /orders/{orderId}: Delete an order."""
 
     name = "delete_order"
     description = (
@@ -316,7 +316,7 @@ class DeleteOrder(OperationTool):
 
 
 class ListOrderItems(OperationTool):
-    """The tool `list_order_items`."""
+    """GET /order-items: List all order items with menu item details."""
 
     name = "list_order_items"
     description = (

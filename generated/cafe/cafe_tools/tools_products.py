@@ -17,7 +17,7 @@ from . import schemas
 
 
 class ListMenuItems(OperationTool):
-    """The tool `list_menu_items`."""
+    """GET /menu: List all menu items."""
 
     name = "list_menu_items"
     description = (
@@ -114,7 +114,7 @@ class ListMenuItems(OperationTool):
 
 
 class CreateMenuItem(OperationTool):
-    """The tool `create_menu_item`."""
+    """POST /menu: Create menu item."""
 
     name = "create_menu_item"
     description = "Create menu item\nCreate a new menu item.\nReturns: MenuItem (category)"
@@ -176,8 +176,8 @@ class CreateMenuItem(OperationTool):
                                         "additionalProperties": False,
                                         "oneOf": [{"required": ["base64"]}, {"required": ["text"]}],
                                         "description": (
-                                            "Photo of the menu item. Must be a PNG image less than "
-                                            "1MB in size."
+                                            "Photo of the menu item. "
+                                            "Must be a PNG image less than 1MB in size."
                                         ),
                                     },
                                     {"type": "null"},
@@ -240,8 +240,8 @@ class CreateMenuItem(OperationTool):
                                         "additionalProperties": False,
                                         "oneOf": [{"required": ["base64"]}, {"required": ["text"]}],
                                         "description": (
-                                            "Photo of the menu item. Must be a PNG image less than "
-                                            "1MB in size."
+                                            "Photo of the menu item. "
+                                            "Must be a PNG image less than 1MB in size."
                                         ),
                                     },
                                     {"type": "null"},
@@ -292,7 +292,7 @@ class CreateMenuItem(OperationTool):
 
 
 class DeleteMenuItem(OperationTool):
-    """The tool `delete_menu_item`."""
+    """DELETE /menu/{menuItemId}: Delete a menu item."""
 
     name = "delete_menu_item"
     description = "Delete a menu item\nDelete an existing menu item."
@@ -320,7 +320,7 @@ class DeleteMenuItem(OperationTool):
 
 
 class GetMenuItemPhoto(OperationTool):
-    """The tool `get_menu_item_photo`."""
+    """GET /menu-item-images/{menuItemId}: Retrieve a menu item photo."""
 
     name = "get_menu_item_photo"
     description = (

@@ -7,7 +7,7 @@ from openapi_tools.runtime import Operation, OperationTool, Parameter, Server
 
 
 class GetRevenue(OperationTool):
-    """The tool `get_revenue`."""
+    """GET /revenue: Get revenue statistics."""
 
     name = "get_revenue"
     description = (

@@ -59,9 +59,9 @@ BLOCK_MESSAGE_ACTION: dict[str, Any] = {
                 {
                     "title": "BLOCK_MESSAGE",
                     "description": (
-                        "Block a user's message and prevent it from being posted. A custom "
-                        "explanation can be specified and shown to members whenever their message "
-                        "is blocked"
+                        "Block a user's message and prevent it from being posted. "
+                        "A custom explanation can be specified and shown to members whenever their "
+                        "message is blocked"
                     ),
                     "const": 1,
                 },
@@ -550,9 +550,9 @@ FLAG_TO_CHANNEL_ACTION: dict[str, Any] = {
                 {
                     "title": "BLOCK_MESSAGE",
                     "description": (
-                        "Block a user's message and prevent it from being posted. A custom "
-                        "explanation can be specified and shown to members whenever their message "
-                        "is blocked"
+                        "Block a user's message and prevent it from being posted. "
+                        "A custom explanation can be specified and shown to members whenever their "
+                        "message is blocked"
                     ),
                     "const": 1,
                 },
@@ -1086,9 +1086,9 @@ QUARANTINE_USER_ACTION: dict[str, Any] = {
                 {
                     "title": "BLOCK_MESSAGE",
                     "description": (
-                        "Block a user's message and prevent it from being posted. A custom "
-                        "explanation can be specified and shown to members whenever their message "
-                        "is blocked"
+                        "Block a user's message and prevent it from being posted. "
+                        "A custom explanation can be specified and shown to members whenever their "
+                        "message is blocked"
                     ),
                     "const": 1,
                 },
@@ -1274,24 +1274,25 @@ WIDGET_IMAGE_STYLES: dict[str, Any] = {
         {
             "title": "BANNER2",
             "description": (
-                "smaller widget style with guild icon, name and online count. Split on the right "
-                "with Discord logo"
+                "smaller widget style with guild icon, name and online count. "
+                "Split on the right with Discord logo"
             ),
             "const": "banner2",
         },
         {
             "title": "BANNER3",
             "description": (
-                "large image with guild icon, name and online count. In the footer, Discord logo "
-                'on the left and "Chat Now" on the right'
+                "large image with guild icon, name and online count. "
+                'In the footer, Discord logo on the left and "Chat Now" on the right'
             ),
             "const": "banner3",
         },
         {
             "title": "BANNER4",
             "description": (
-                "large Discord logo at the top of the widget. Guild icon, name and online count in "
-                'the middle portion of the widget and a "JOIN MY SERVER" button at the bottom'
+                "large Discord logo at the top of the widget. "
+                'Guild icon, name and online count in the middle portion of the widget and a "JOIN '
+                'MY SERVER" button at the bottom'
             ),
             "const": "banner4",
         },

@@ -34,8 +34,8 @@ APPLICATION_COMMAND_ATTACHMENT_OPTION: dict[str, Any] = {
                 {
                     "title": "CHANNEL",
                     "description": (
-                        "A snowflake option that represents a Channel. Includes all channel types "
-                        "and categories"
+                        "A snowflake option that represents a Channel. "
+                        "Includes all channel types and categories"
                     ),
                     "const": 7,
                 },
@@ -137,8 +137,8 @@ APPLICATION_COMMAND_BOOLEAN_OPTION: dict[str, Any] = {
                 {
                     "title": "CHANNEL",
                     "description": (
-                        "A snowflake option that represents a Channel. Includes all channel types "
-                        "and categories"
+                        "A snowflake option that represents a Channel. "
+                        "Includes all channel types and categories"
                     ),
                     "const": 7,
                 },
@@ -210,8 +210,8 @@ APPLICATION_COMMAND_CHANNEL_OPTION: dict[str, Any] = {
                 {
                     "title": "CHANNEL",
                     "description": (
-                        "A snowflake option that represents a Channel. Includes all channel types "
-                        "and categories"
+                        "A snowflake option that represents a Channel. "
+                        "Includes all channel types and categories"
                     ),
                     "const": 7,
                 },
@@ -308,8 +308,8 @@ APPLICATION_COMMAND_INTEGER_OPTION: dict[str, Any] = {
                 {
                     "title": "CHANNEL",
                     "description": (
-                        "A snowflake option that represents a Channel. Includes all channel types "
-                        "and categories"
+                        "A snowflake option that represents a Channel. "
+                        "Includes all channel types and categories"
                     ),
                     "const": 7,
                 },
@@ -389,8 +389,8 @@ APPLICATION_COMMAND_MENTIONABLE_OPTION: dict[str, Any] = {
                 {
                     "title": "CHANNEL",
                     "description": (
-                        "A snowflake option that represents a Channel. Includes all channel types "
-                        "and categories"
+                        "A snowflake option that represents a Channel. "
+                        "Includes all channel types and categories"
                     ),
                     "const": 7,
                 },
@@ -462,8 +462,8 @@ APPLICATION_COMMAND_NUMBER_OPTION: dict[str, Any] = {
                 {
                     "title": "CHANNEL",
                     "description": (
-                        "A snowflake option that represents a Channel. Includes all channel types "
-                        "and categories"
+                        "A snowflake option that represents a Channel. "
+                        "Includes all channel types and categories"
                     ),
                     "const": 7,
                 },
@@ -605,8 +605,8 @@ APPLICATION_COMMAND_ROLE_OPTION: dict[str, Any] = {
                 {
                     "title": "CHANNEL",
                     "description": (
-                        "A snowflake option that represents a Channel. Includes all channel types "
-                        "and categories"
+                        "A snowflake option that represents a Channel. "
+                        "Includes all channel types and categories"
                     ),
                     "const": 7,
                 },
@@ -678,8 +678,8 @@ APPLICATION_COMMAND_STRING_OPTION: dict[str, Any] = {
                 {
                     "title": "CHANNEL",
                     "description": (
-                        "A snowflake option that represents a Channel. Includes all channel types "
-                        "and categories"
+                        "A snowflake option that represents a Channel. "
+                        "Includes all channel types and categories"
                     ),
                     "const": 7,
                 },
@@ -759,8 +759,8 @@ APPLICATION_COMMAND_SUBCOMMAND_GROUP_OPTION: dict[str, Any] = {
                 {
                     "title": "CHANNEL",
                     "description": (
-                        "A snowflake option that represents a Channel. Includes all channel types "
-                        "and categories"
+                        "A snowflake option that represents a Channel. "
+                        "Includes all channel types and categories"
                     ),
                     "const": 7,
                 },
@@ -837,8 +837,8 @@ APPLICATION_COMMAND_SUBCOMMAND_OPTION: dict[str, Any] = {
                 {
                     "title": "CHANNEL",
                     "description": (
-                        "A snowflake option that represents a Channel. Includes all channel types "
-                        "and categories"
+                        "A snowflake option that represents a Channel. "
+                        "Includes all channel types and categories"
                     ),
                     "const": 7,
                 },
@@ -1024,8 +1024,8 @@ APPLICATION_COMMAND_USER_OPTION: dict[str, Any] = {
                 {
                     "title": "CHANNEL",
                     "description": (
-                        "A snowflake option that represents a Channel. Includes all channel types "
-                        "and categories"
+                        "A snowflake option that represents a Channel. "
+                        "Includes all channel types and categories"
                     ),
                     "const": 7,
                 },

@@ -268,9 +268,9 @@ USER_COMMUNICATION_DISABLED_ACTION: dict[str, Any] = {
                 {
                     "title": "BLOCK_MESSAGE",
                     "description": (
-                        "Block a user's message and prevent it from being posted. A custom "
-                        "explanation can be specified and shown to members whenever their message "
-                        "is blocked"
+                        "Block a user's message and prevent it from being posted. "
+                        "A custom explanation can be specified and shown to members whenever their "
+                        "message is blocked"
                     ),
                     "const": 1,
                 },

@@ -18,7 +18,7 @@ from . import schemas_s
 
 
 class GetGateway(OperationTool):
-    """The tool `get_gateway`."""
+    """GET /gateway."""
 
     name = "get_gateway"
     description = "GET /gateway\nReturns: GatewayResponse (url)"
@@ -38,7 +38,7 @@ class GetGateway(OperationTool):
 
 
 class GetBotGateway(OperationTool):
-    """The tool `get_bot_gateway`."""
+    """GET /gateway/bot."""
 
     name = "get_bot_gateway"
     description = "GET /gateway/bot\nReturns: GatewayBotResponse (url, session_start_limit, shards)"
@@ -58,7 +58,7 @@ class GetBotGateway(OperationTool):
 
 
 class InviteResolve(OperationTool):
-    """The tool `invite_resolve`."""
+    """GET /invites/{code}."""
 
     name = "invite_resolve"
     description = "GET /invites/{code}"
@@ -99,7 +99,7 @@ class InviteResolve(OperationTool):
 
 
 class InviteRevoke(OperationTool):
-    """The tool `invite_revoke`."""
+    """DELETE /invites/{code}."""
 
     name = "invite_revoke"
     description = "DELETE /invites/{code}"
@@ -121,7 +121,7 @@ class InviteRevoke(OperationTool):
 
 
 class GetInviteTargetUsers(OperationTool):
-    """The tool `get_invite_target_users`."""
+    """GET /invites/{code}/target-users: Get the target users for an invite."""
 
     name = "get_invite_target_users"
     description = "Get the target users for an invite.\nReturns: text/csv"
@@ -143,7 +143,7 @@ class GetInviteTargetUsers(OperationTool):
 
 
 class UpdateInviteTargetUsers(OperationTool):
-    """The tool `update_invite_target_users`."""
+    """PUT /invites/{code}/target-users: Update the target users for an existing invite."""
 
     name = "update_invite_target_users"
     description = "Update the target users for an existing invite."
@@ -190,13 +190,13 @@ class UpdateInviteTargetUsers(OperationTool):
 
 
 class GetInviteTargetUsersJobStatus(OperationTool):
-    """The tool `get_invite_target_users_job_status`."""
+    """GET /invites/{code}/target-users/job-status: Get the target users job status for an ..."""
 
     name = "get_invite_target_users_job_status"
     description = (
         "Get the target users job status for an invite.\n"
         "Returns: TargetUsersJobStatusResponse (status, total_users, processed_users, created_at, "
-        "completed_at, \u2026)"
+        "completed_at, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -216,7 +216,7 @@ class GetInviteTargetUsersJobStatus(OperationTool):
 
 
 class GetMyOauth2Authorization(OperationTool):
-    """The tool `get_my_oauth2_authorization`."""
+    """GET /oauth2/@me."""
 
     name = "get_my_oauth2_authorization"
     description = (
@@ -279,12 +279,12 @@ class GetMyOauth2Authorization(OperationTool):
 
 
 class GetMyOauth2Application(OperationTool):
-    """The tool `get_my_oauth2_application`."""
+    """GET /oauth2/applications/@me."""
 
     name = "get_my_oauth2_application"
     description = (
         "GET /oauth2/applications/@me\n"
-        "Returns: PrivateApplicationResponse (id, name, icon, description, type, \u2026)"
+        "Returns: PrivateApplicationResponse (id, name, icon, description, type, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -302,7 +302,7 @@ class GetMyOauth2Application(OperationTool):
 
 
 class GetPublicKeys(OperationTool):
-    """The tool `get_public_keys`."""
+    """GET /oauth2/keys."""
 
     name = "get_public_keys"
     description = "GET /oauth2/keys\nReturns: OAuth2GetKeys (keys)"
@@ -322,7 +322,7 @@ class GetPublicKeys(OperationTool):
 
 
 class GetOpenidConnectUserinfo(OperationTool):
-    """The tool `get_openid_connect_userinfo`."""
+    """GET /oauth2/userinfo."""
 
     name = "get_openid_connect_userinfo"
     description = "GET /oauth2/userinfo\nReturns: 200 response for get_openid_connect_userinfo"
@@ -342,13 +342,13 @@ class GetOpenidConnectUserinfo(OperationTool):
 
 
 class GetSkuSubscriptions(OperationTool):
-    """The tool `get_sku_subscriptions`."""
+    """GET /skus/{sku_id}/subscriptions: Returns all subscriptions containing the SKU ..."""
 
     name = "get_sku_subscriptions"
     description = (
         "Returns all subscriptions containing the SKU, filtered by user.\n"
         "Returns: array of SubscriptionResponse (id, user_id, sku_ids, renewal_sku_ids, "
-        "entitlement_ids, \u2026)"
+        "entitlement_ids, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -428,13 +428,12 @@ class GetSkuSubscriptions(OperationTool):
 
 
 class GetSkuSubscription(OperationTool):
-    """The tool `get_sku_subscription`."""
+    """GET /skus/{sku_id}/subscriptions/{subscription_id}: Get a subscription by its ID."""
 
     name = "get_sku_subscription"
     description = (
         "Get a subscription by its ID.\n"
-        "Returns: SubscriptionResponse (id, user_id, sku_ids, renewal_sku_ids, entitlement_ids, "
-        "\u2026)"
+        "Returns: SubscriptionResponse (id, user_id, sku_ids, renewal_sku_ids, entitlement_ids, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -509,13 +508,13 @@ class GetSkuSubscription(OperationTool):
 
 
 class GetSoundboardDefaultSounds(OperationTool):
-    """The tool `get_soundboard_default_sounds`."""
+    """GET /soundboard-default-sounds."""
 
     name = "get_soundboard_default_sounds"
     description = (
         "GET /soundboard-default-sounds\n"
         "Returns: array of SoundboardSoundResponse (name, sound_id, volume, emoji_id, emoji_name, "
-        "\u2026)"
+        "…)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -533,12 +532,12 @@ class GetSoundboardDefaultSounds(OperationTool):
 
 
 class CreateStageInstance(OperationTool):
-    """The tool `create_stage_instance`."""
+    """POST /stage-instances."""
 
     name = "create_stage_instance"
     description = (
         "POST /stage-instances\n"
-        "Returns: StageInstanceResponse (guild_id, channel_id, topic, privacy_level, id, \u2026)"
+        "Returns: StageInstanceResponse (guild_id, channel_id, topic, privacy_level, id, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -586,12 +585,12 @@ class CreateStageInstance(OperationTool):
 
 
 class GetStageInstance(OperationTool):
-    """The tool `get_stage_instance`."""
+    """GET /stage-instances/{channel_id}."""
 
     name = "get_stage_instance"
     description = (
         "GET /stage-instances/{channel_id}\n"
-        "Returns: StageInstanceResponse (guild_id, channel_id, topic, privacy_level, id, \u2026)"
+        "Returns: StageInstanceResponse (guild_id, channel_id, topic, privacy_level, id, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -618,7 +617,7 @@ class GetStageInstance(OperationTool):
 
 
 class DeleteStageInstance(OperationTool):
-    """The tool `delete_stage_instance`."""
+    """DELETE /stage-instances/{channel_id}."""
 
     name = "delete_stage_instance"
     description = "DELETE /stage-instances/{channel_id}"
@@ -646,7 +645,7 @@ class DeleteStageInstance(OperationTool):
 
 
 class UpdateStageInstance(OperationTool):
-    """The tool `update_stage_instance`."""
+    """PATCH /stage-instances/{channel_id}."""
 
     name = "update_stage_instance"
     description = "PATCH /stage-instances/{channel_id}"
@@ -685,7 +684,7 @@ class UpdateStageInstance(OperationTool):
 
 
 class ListStickerPacks(OperationTool):
-    """The tool `list_sticker_packs`."""
+    """GET /sticker-packs."""
 
     name = "list_sticker_packs"
     description = "GET /sticker-packs\nReturns: StickerPackCollectionResponse (sticker_packs)"
@@ -705,12 +704,12 @@ class ListStickerPacks(OperationTool):
 
 
 class GetStickerPack(OperationTool):
-    """The tool `get_sticker_pack`."""
+    """GET /sticker-packs/{pack_id}."""
 
     name = "get_sticker_pack"
     description = (
         "GET /sticker-packs/{pack_id}\n"
-        "Returns: StickerPackResponse (id, sku_id, name, description, stickers, \u2026)"
+        "Returns: StickerPackResponse (id, sku_id, name, description, stickers, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -737,7 +736,7 @@ class GetStickerPack(OperationTool):
 
 
 class GetSticker(OperationTool):
-    """The tool `get_sticker`."""
+    """GET /stickers/{sticker_id}."""
 
     name = "get_sticker"
     description = "GET /stickers/{sticker_id}"
@@ -766,7 +765,7 @@ class GetSticker(OperationTool):
 
 
 class ListVoiceRegions(OperationTool):
-    """The tool `list_voice_regions`."""
+    """GET /voice/regions."""
 
     name = "list_voice_regions"
     description = (

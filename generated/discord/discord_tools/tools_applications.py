@@ -17,7 +17,7 @@ from . import schemas_ap, schemas_m
 
 
 class ApplicationsGetActivityInstance(OperationTool):
-    """The tool `applications_get_activity_instance`."""
+    """GET /applications/{application_id}/activity-instances/{instance_id}."""
 
     name = "applications_get_activity_instance"
     description = (
@@ -53,7 +53,7 @@ class ApplicationsGetActivityInstance(OperationTool):
 
 
 class UploadApplicationAttachment(OperationTool):
-    """The tool `upload_application_attachment`."""
+    """POST /applications/{application_id}/attachment."""
 
     name = "upload_application_attachment"
     description = (
@@ -151,7 +151,7 @@ class UploadApplicationAttachment(OperationTool):
 
 
 class ListApplicationEmojis(OperationTool):
-    """The tool `list_application_emojis`."""
+    """GET /applications/{application_id}/emojis."""
 
     name = "list_application_emojis"
     description = "GET /applications/{application_id}/emojis"
@@ -180,12 +180,12 @@ class ListApplicationEmojis(OperationTool):
 
 
 class CreateApplicationEmoji(OperationTool):
-    """The tool `create_application_emoji`."""
+    """POST /applications/{application_id}/emojis."""
 
     name = "create_application_emoji"
     description = (
         "POST /applications/{application_id}/emojis\n"
-        "Returns: EmojiResponse (id, name, roles, require_colons, managed, \u2026)"
+        "Returns: EmojiResponse (id, name, roles, require_colons, managed, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -221,12 +221,12 @@ class CreateApplicationEmoji(OperationTool):
 
 
 class GetApplicationEmoji(OperationTool):
-    """The tool `get_application_emoji`."""
+    """GET /applications/{application_id}/emojis/{emoji_id}."""
 
     name = "get_application_emoji"
     description = (
         "GET /applications/{application_id}/emojis/{emoji_id}\n"
-        "Returns: EmojiResponse (id, name, roles, require_colons, managed, \u2026)"
+        "Returns: EmojiResponse (id, name, roles, require_colons, managed, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -256,7 +256,7 @@ class GetApplicationEmoji(OperationTool):
 
 
 class DeleteApplicationEmoji(OperationTool):
-    """The tool `delete_application_emoji`."""
+    """DELETE /applications/{application_id}/emojis/{emoji_id}."""
 
     name = "delete_application_emoji"
     description = "DELETE /applications/{application_id}/emojis/{emoji_id}"
@@ -287,7 +287,7 @@ class DeleteApplicationEmoji(OperationTool):
 
 
 class UpdateApplicationEmoji(OperationTool):
-    """The tool `update_application_emoji`."""
+    """PATCH /applications/{application_id}/emojis/{emoji_id}."""
 
     name = "update_application_emoji"
     description = "PATCH /applications/{application_id}/emojis/{emoji_id}"
@@ -321,12 +321,12 @@ class UpdateApplicationEmoji(OperationTool):
 
 
 class GetApplicationRoleConnectionsMetadata(OperationTool):
-    """The tool `get_application_role_connections_metadata`."""
+    """GET /applications/{application_id}/role-connections/metadata."""
 
     name = "get_application_role_connections_metadata"
     description = (
         "GET /applications/{application_id}/role-connections/metadata\n"
-        "Returns: array of object (type, key, name, description, name_localizations, \u2026)"
+        "Returns: array of object (type, key, name, description, name_localizations, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -353,7 +353,7 @@ class GetApplicationRoleConnectionsMetadata(OperationTool):
 
 
 class UpdateApplicationRoleConnectionsMetadata(OperationTool):
-    """The tool `update_application_role_connections_metadata`."""
+    """PUT /applications/{application_id}/role-connections/metadata."""
 
     name = "update_application_role_connections_metadata"
     description = "PUT /applications/{application_id}/role-connections/metadata"

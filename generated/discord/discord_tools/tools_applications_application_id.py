@@ -9,12 +9,12 @@ from . import schemas_ap, schemas_apo
 
 
 class GetApplication(OperationTool):
-    """The tool `get_application`."""
+    """GET /applications/{application_id}."""
 
     name = "get_application"
     description = (
         "GET /applications/{application_id}\n"
-        "Returns: PrivateApplicationResponse (id, name, icon, description, type, \u2026)"
+        "Returns: PrivateApplicationResponse (id, name, icon, description, type, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -41,7 +41,7 @@ class GetApplication(OperationTool):
 
 
 class UpdateApplication(OperationTool):
-    """The tool `update_application`."""
+    """PATCH /applications/{application_id}."""
 
     name = "update_application"
     description = "PATCH /applications/{application_id}"

@@ -9,13 +9,13 @@ from . import schemas_ap, schemas_apc, schemas_c, schemas_i
 
 
 class ListApplicationCommands(OperationTool):
-    """The tool `list_application_commands`."""
+    """GET /applications/{application_id}/commands."""
 
     name = "list_application_commands"
     description = (
         "GET /applications/{application_id}/commands\n"
         "Returns: array of ApplicationCommandResponse (id, application_id, version, "
-        "default_member_permissions, type, \u2026)"
+        "default_member_permissions, type, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -45,7 +45,7 @@ class ListApplicationCommands(OperationTool):
 
 
 class BulkSetApplicationCommands(OperationTool):
-    """The tool `bulk_set_application_commands`."""
+    """PUT /applications/{application_id}/commands."""
 
     name = "bulk_set_application_commands"
     description = "PUT /applications/{application_id}/commands"
@@ -118,13 +118,13 @@ class BulkSetApplicationCommands(OperationTool):
 
 
 class CreateApplicationCommand(OperationTool):
-    """The tool `create_application_command`."""
+    """POST /applications/{application_id}/commands."""
 
     name = "create_application_command"
     description = (
         "POST /applications/{application_id}/commands\n"
         "Returns: ApplicationCommandResponse (id, application_id, version, "
-        "default_member_permissions, type, \u2026)"
+        "default_member_permissions, type, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -262,13 +262,13 @@ class CreateApplicationCommand(OperationTool):
 
 
 class GetApplicationCommand(OperationTool):
-    """The tool `get_application_command`."""
+    """GET /applications/{application_id}/commands/{command_id}."""
 
     name = "get_application_command"
     description = (
         "GET /applications/{application_id}/commands/{command_id}\n"
         "Returns: ApplicationCommandResponse (id, application_id, version, "
-        "default_member_permissions, type, \u2026)"
+        "default_member_permissions, type, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -298,7 +298,7 @@ class GetApplicationCommand(OperationTool):
 
 
 class DeleteApplicationCommand(OperationTool):
-    """The tool `delete_application_command`."""
+    """DELETE /applications/{application_id}/commands/{command_id}."""
 
     name = "delete_application_command"
     description = "DELETE /applications/{application_id}/commands/{command_id}"
@@ -329,7 +329,7 @@ class DeleteApplicationCommand(OperationTool):
 
 
 class UpdateApplicationCommand(OperationTool):
-    """The tool `update_application_command`."""
+    """PATCH /applications/{application_id}/commands/{command_id}."""
 
     name = "update_application_command"
     description = "PATCH /applications/{application_id}/commands/{command_id}"

@@ -17,13 +17,12 @@ from . import schemas
 
 
 class GetEntitlements(OperationTool):
-    """The tool `get_entitlements`."""
+    """GET /applications/{application_id}/entitlements."""
 
     name = "get_entitlements"
     description = (
         "GET /applications/{application_id}/entitlements\n"
-        "Returns: array of EntitlementResponse (id, sku_id, application_id, user_id, deleted, "
-        "\u2026)"
+        "Returns: array of EntitlementResponse (id, sku_id, application_id, user_id, deleted, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -83,12 +82,12 @@ class GetEntitlements(OperationTool):
 
 
 class CreateEntitlement(OperationTool):
-    """The tool `create_entitlement`."""
+    """POST /applications/{application_id}/entitlements."""
 
     name = "create_entitlement"
     description = (
         "POST /applications/{application_id}/entitlements\n"
-        "Returns: EntitlementResponse (id, sku_id, application_id, user_id, deleted, \u2026)"
+        "Returns: EntitlementResponse (id, sku_id, application_id, user_id, deleted, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -135,12 +134,12 @@ class CreateEntitlement(OperationTool):
 
 
 class GetEntitlement(OperationTool):
-    """The tool `get_entitlement`."""
+    """GET /applications/{application_id}/entitlements/{entitlement_id}."""
 
     name = "get_entitlement"
     description = (
         "GET /applications/{application_id}/entitlements/{entitlement_id}\n"
-        "Returns: EntitlementResponse (id, sku_id, application_id, user_id, deleted, \u2026)"
+        "Returns: EntitlementResponse (id, sku_id, application_id, user_id, deleted, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -170,7 +169,7 @@ class GetEntitlement(OperationTool):
 
 
 class DeleteEntitlement(OperationTool):
-    """The tool `delete_entitlement`."""
+    """DELETE /applications/{application_id}/entitlements/{entitlement_id}."""
 
     name = "delete_entitlement"
     description = "DELETE /applications/{application_id}/entitlements/{entitlement_id}"
@@ -201,7 +200,7 @@ class DeleteEntitlement(OperationTool):
 
 
 class ConsumeEntitlement(OperationTool):
-    """The tool `consume_entitlement`."""
+    """POST /applications/{application_id}/entitlements/{entitlement_id}/consume."""
 
     name = "consume_entitlement"
     description = "POST /applications/{application_id}/entitlements/{entitlement_id}/consume"

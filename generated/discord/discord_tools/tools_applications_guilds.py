@@ -9,13 +9,13 @@ from . import schemas_ap, schemas_apc, schemas_c, schemas_i
 
 
 class ListGuildApplicationCommands(OperationTool):
-    """The tool `list_guild_application_commands`."""
+    """GET /applications/{application_id}/guilds/{guild_id}/commands."""
 
     name = "list_guild_application_commands"
     description = (
         "GET /applications/{application_id}/guilds/{guild_id}/commands\n"
         "Returns: array of ApplicationCommandResponse (id, application_id, version, "
-        "default_member_permissions, type, \u2026)"
+        "default_member_permissions, type, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -50,7 +50,7 @@ class ListGuildApplicationCommands(OperationTool):
 
 
 class BulkSetGuildApplicationCommands(OperationTool):
-    """The tool `bulk_set_guild_application_commands`."""
+    """PUT /applications/{application_id}/guilds/{guild_id}/commands."""
 
     name = "bulk_set_guild_application_commands"
     description = "PUT /applications/{application_id}/guilds/{guild_id}/commands"
@@ -124,13 +124,13 @@ class BulkSetGuildApplicationCommands(OperationTool):
 
 
 class CreateGuildApplicationCommand(OperationTool):
-    """The tool `create_guild_application_command`."""
+    """POST /applications/{application_id}/guilds/{guild_id}/commands."""
 
     name = "create_guild_application_command"
     description = (
         "POST /applications/{application_id}/guilds/{guild_id}/commands\n"
         "Returns: ApplicationCommandResponse (id, application_id, version, "
-        "default_member_permissions, type, \u2026)"
+        "default_member_permissions, type, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -269,7 +269,7 @@ class CreateGuildApplicationCommand(OperationTool):
 
 
 class ListGuildApplicationCommandPermissions(OperationTool):
-    """The tool `list_guild_application_command_permissions`."""
+    """GET /applications/{application_id}/guilds/{guild_id}/commands/permissions."""
 
     name = "list_guild_application_command_permissions"
     description = (
@@ -304,13 +304,13 @@ class ListGuildApplicationCommandPermissions(OperationTool):
 
 
 class GetGuildApplicationCommand(OperationTool):
-    """The tool `get_guild_application_command`."""
+    """GET /applications/{application_id}/guilds/{guild_id}/commands/{command_id}."""
 
     name = "get_guild_application_command"
     description = (
         "GET /applications/{application_id}/guilds/{guild_id}/commands/{command_id}\n"
         "Returns: ApplicationCommandResponse (id, application_id, version, "
-        "default_member_permissions, type, \u2026)"
+        "default_member_permissions, type, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -345,7 +345,7 @@ class GetGuildApplicationCommand(OperationTool):
 
 
 class DeleteGuildApplicationCommand(OperationTool):
-    """The tool `delete_guild_application_command`."""
+    """DELETE /applications/{application_id}/guilds/{guild_id}/commands/{command_id}."""
 
     name = "delete_guild_application_command"
     description = "DELETE /applications/{application_id}/guilds/{guild_id}/commands/{command_id}"
@@ -381,7 +381,7 @@ class DeleteGuildApplicationCommand(OperationTool):
 
 
 class UpdateGuildApplicationCommand(OperationTool):
-    """The tool `update_guild_application_command`."""
+    """PATCH /applications/{application_id}/guilds/{guild_id}/commands/{command_id}."""
 
     name = "update_guild_application_command"
     description = "PATCH /applications/{application_id}/guilds/{guild_id}/commands/{command_id}"
@@ -524,7 +524,7 @@ class UpdateGuildApplicationCommand(OperationTool):
 
 
 class GetGuildApplicationCommandPermissions(OperationTool):
-    """The tool `get_guild_application_command_permissions`."""
+    """GET /applications/{application_id}/guilds/{guild_id}/commands/{command_id}/permissions."""
 
     name = "get_guild_application_command_permissions"
     description = (
@@ -564,7 +564,7 @@ class GetGuildApplicationCommandPermissions(OperationTool):
 
 
 class SetGuildApplicationCommandPermissions(OperationTool):
-    """The tool `set_guild_application_command_permissions`."""
+    """PUT /applications/{application_id}/guilds/{guild_id}/commands/{command_id}/permissions."""
 
     name = "set_guild_application_command_permissions"
     description = (

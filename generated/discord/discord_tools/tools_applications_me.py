@@ -9,12 +9,12 @@ from . import schemas_ap, schemas_apo
 
 
 class GetMyApplication(OperationTool):
-    """The tool `get_my_application`."""
+    """GET /applications/@me."""
 
     name = "get_my_application"
     description = (
         "GET /applications/@me\n"
-        "Returns: PrivateApplicationResponse (id, name, icon, description, type, \u2026)"
+        "Returns: PrivateApplicationResponse (id, name, icon, description, type, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -32,7 +32,7 @@ class GetMyApplication(OperationTool):
 
 
 class UpdateMyApplication(OperationTool):
-    """The tool `update_my_application`."""
+    """PATCH /applications/@me."""
 
     name = "update_my_application"
     description = "PATCH /applications/@me"

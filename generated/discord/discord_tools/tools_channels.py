@@ -17,7 +17,7 @@ from . import schemas, schemas_c, schemas_t, schemas_u
 
 
 class GetChannel(OperationTool):
-    """The tool `get_channel`."""
+    """GET /channels/{channel_id}."""
 
     name = "get_channel"
     description = "GET /channels/{channel_id}"
@@ -46,7 +46,7 @@ class GetChannel(OperationTool):
 
 
 class DeleteChannel(OperationTool):
-    """The tool `delete_channel`."""
+    """DELETE /channels/{channel_id}."""
 
     name = "delete_channel"
     description = "DELETE /channels/{channel_id}"
@@ -75,7 +75,7 @@ class DeleteChannel(OperationTool):
 
 
 class UpdateChannel(OperationTool):
-    """The tool `update_channel`."""
+    """PATCH /channels/{channel_id}."""
 
     name = "update_channel"
     description = "PATCH /channels/{channel_id}"
@@ -133,7 +133,7 @@ class UpdateChannel(OperationTool):
 
 
 class FollowChannel(OperationTool):
-    """The tool `follow_channel`."""
+    """POST /channels/{channel_id}/followers."""
 
     name = "follow_channel"
     description = (
@@ -173,7 +173,7 @@ class FollowChannel(OperationTool):
 
 
 class ListChannelInvites(OperationTool):
-    """The tool `list_channel_invites`."""
+    """GET /channels/{channel_id}/invites."""
 
     name = "list_channel_invites"
     description = "GET /channels/{channel_id}/invites"
@@ -202,7 +202,7 @@ class ListChannelInvites(OperationTool):
 
 
 class CreateChannelInvite(OperationTool):
-    """The tool `create_channel_invite`."""
+    """POST /channels/{channel_id}/invites."""
 
     name = "create_channel_invite"
     description = "POST /channels/{channel_id}/invites"
@@ -252,7 +252,7 @@ class CreateChannelInvite(OperationTool):
 
 
 class SetChannelPermissionOverwrite(OperationTool):
-    """The tool `set_channel_permission_overwrite`."""
+    """PUT /channels/{channel_id}/permissions/{overwrite_id}."""
 
     name = "set_channel_permission_overwrite"
     description = "PUT /channels/{channel_id}/permissions/{overwrite_id}"
@@ -292,7 +292,7 @@ class SetChannelPermissionOverwrite(OperationTool):
 
 
 class DeleteChannelPermissionOverwrite(OperationTool):
-    """The tool `delete_channel_permission_overwrite`."""
+    """DELETE /channels/{channel_id}/permissions/{overwrite_id}."""
 
     name = "delete_channel_permission_overwrite"
     description = "DELETE /channels/{channel_id}/permissions/{overwrite_id}"
@@ -323,13 +323,12 @@ class DeleteChannelPermissionOverwrite(OperationTool):
 
 
 class DeprecatedListPins(OperationTool):
-    """The tool `deprecated_list_pins`."""
+    """GET /channels/{channel_id}/pins."""
 
     name = "deprecated_list_pins"
     description = (
         "GET /channels/{channel_id}/pins\n"
-        "Returns: array of MessageResponse (type, content, mentions, mention_roles, attachments, "
-        "\u2026)"
+        "Returns: array of MessageResponse (type, content, mentions, mention_roles, attachments, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -356,7 +355,7 @@ class DeprecatedListPins(OperationTool):
 
 
 class DeprecatedCreatePin(OperationTool):
-    """The tool `deprecated_create_pin`."""
+    """PUT /channels/{channel_id}/pins/{message_id}."""
 
     name = "deprecated_create_pin"
     description = "PUT /channels/{channel_id}/pins/{message_id}"
@@ -387,7 +386,7 @@ class DeprecatedCreatePin(OperationTool):
 
 
 class DeprecatedDeletePin(OperationTool):
-    """The tool `deprecated_delete_pin`."""
+    """DELETE /channels/{channel_id}/pins/{message_id}."""
 
     name = "deprecated_delete_pin"
     description = "DELETE /channels/{channel_id}/pins/{message_id}"
@@ -418,7 +417,7 @@ class DeprecatedDeletePin(OperationTool):
 
 
 class GetAnswerVoters(OperationTool):
-    """The tool `get_answer_voters`."""
+    """GET /channels/{channel_id}/polls/{message_id}/answers/{answer_id}."""
 
     name = "get_answer_voters"
     description = (
@@ -463,12 +462,12 @@ class GetAnswerVoters(OperationTool):
 
 
 class PollExpire(OperationTool):
-    """The tool `poll_expire`."""
+    """POST /channels/{channel_id}/polls/{message_id}/expire."""
 
     name = "poll_expire"
     description = (
         "POST /channels/{channel_id}/polls/{message_id}/expire\n"
-        "Returns: MessageResponse (type, content, mentions, mention_roles, attachments, \u2026)"
+        "Returns: MessageResponse (type, content, mentions, mention_roles, attachments, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -498,7 +497,7 @@ class PollExpire(OperationTool):
 
 
 class AddGroupDmUser(OperationTool):
-    """The tool `add_group_dm_user`."""
+    """PUT /channels/{channel_id}/recipients/{user_id}."""
 
     name = "add_group_dm_user"
     description = "PUT /channels/{channel_id}/recipients/{user_id}"
@@ -537,7 +536,7 @@ class AddGroupDmUser(OperationTool):
 
 
 class DeleteGroupDmUser(OperationTool):
-    """The tool `delete_group_dm_user`."""
+    """DELETE /channels/{channel_id}/recipients/{user_id}."""
 
     name = "delete_group_dm_user"
     description = "DELETE /channels/{channel_id}/recipients/{user_id}"
@@ -568,7 +567,7 @@ class DeleteGroupDmUser(OperationTool):
 
 
 class SendSoundboardSound(OperationTool):
-    """The tool `send_soundboard_sound`."""
+    """POST /channels/{channel_id}/send-soundboard-sound."""
 
     name = "send_soundboard_sound"
     description = "POST /channels/{channel_id}/send-soundboard-sound"
@@ -605,7 +604,7 @@ class SendSoundboardSound(OperationTool):
 
 
 class TriggerTypingIndicator(OperationTool):
-    """The tool `trigger_typing_indicator`."""
+    """POST /channels/{channel_id}/typing."""
 
     name = "trigger_typing_indicator"
     description = (
@@ -636,7 +635,7 @@ class TriggerTypingIndicator(OperationTool):
 
 
 class ListMyPrivateArchivedThreads(OperationTool):
-    """The tool `list_my_private_archived_threads`."""
+    """GET /channels/{channel_id}/users/@me/threads/archived/private."""
 
     name = "list_my_private_archived_threads"
     description = (
@@ -676,7 +675,7 @@ class ListMyPrivateArchivedThreads(OperationTool):
 
 
 class UpdateVoiceChannelStatus(OperationTool):
-    """The tool `update_voice_channel_status`."""
+    """PUT /channels/{channel_id}/voice-status: Set a voice channel's status."""
 
     name = "update_voice_channel_status"
     description = "Set a voice channel's status."
@@ -712,7 +711,7 @@ class UpdateVoiceChannelStatus(OperationTool):
 
 
 class ListChannelWebhooks(OperationTool):
-    """The tool `list_channel_webhooks`."""
+    """GET /channels/{channel_id}/webhooks."""
 
     name = "list_channel_webhooks"
     description = "GET /channels/{channel_id}/webhooks"
@@ -741,13 +740,12 @@ class ListChannelWebhooks(OperationTool):
 
 
 class CreateWebhook(OperationTool):
-    """The tool `create_webhook`."""
+    """POST /channels/{channel_id}/webhooks."""
 
     name = "create_webhook"
     description = (
         "POST /channels/{channel_id}/webhooks\n"
-        "Returns: GuildIncomingWebhookResponse (application_id, avatar, channel_id, id, name, "
-        "\u2026)"
+        "Returns: GuildIncomingWebhookResponse (application_id, avatar, channel_id, id, name, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",

@@ -17,13 +17,12 @@ from . import schemas, schemas_a, schemas_c, schemas_m, schemas_r, schemas_s, sc
 
 
 class ListMessages(OperationTool):
-    """The tool `list_messages`."""
+    """GET /channels/{channel_id}/messages."""
 
     name = "list_messages"
     description = (
         "GET /channels/{channel_id}/messages\n"
-        "Returns: array of MessageResponse (type, content, mentions, mention_roles, attachments, "
-        "\u2026)"
+        "Returns: array of MessageResponse (type, content, mentions, mention_roles, attachments, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -63,12 +62,12 @@ class ListMessages(OperationTool):
 
 
 class CreateMessage(OperationTool):
-    """The tool `create_message`."""
+    """POST /channels/{channel_id}/messages."""
 
     name = "create_message"
     description = (
         "POST /channels/{channel_id}/messages\n"
-        "Returns: MessageResponse (type, content, mentions, mention_roles, attachments, \u2026)"
+        "Returns: MessageResponse (type, content, mentions, mention_roles, attachments, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -248,7 +247,7 @@ class CreateMessage(OperationTool):
 
 
 class BulkDeleteMessages(OperationTool):
-    """The tool `bulk_delete_messages`."""
+    """POST /channels/{channel_id}/messages/bulk-delete."""
 
     name = "bulk_delete_messages"
     description = "POST /channels/{channel_id}/messages/bulk-delete"
@@ -286,7 +285,7 @@ class BulkDeleteMessages(OperationTool):
 
 
 class ListPins(OperationTool):
-    """The tool `list_pins`."""
+    """GET /channels/{channel_id}/messages/pins."""
 
     name = "list_pins"
     description = (
@@ -327,7 +326,7 @@ class ListPins(OperationTool):
 
 
 class CreatePin(OperationTool):
-    """The tool `create_pin`."""
+    """PUT /channels/{channel_id}/messages/pins/{message_id}."""
 
     name = "create_pin"
     description = "PUT /channels/{channel_id}/messages/pins/{message_id}"
@@ -358,7 +357,7 @@ class CreatePin(OperationTool):
 
 
 class DeletePin(OperationTool):
-    """The tool `delete_pin`."""
+    """DELETE /channels/{channel_id}/messages/pins/{message_id}."""
 
     name = "delete_pin"
     description = "DELETE /channels/{channel_id}/messages/pins/{message_id}"
@@ -389,12 +388,12 @@ class DeletePin(OperationTool):
 
 
 class GetMessage(OperationTool):
-    """The tool `get_message`."""
+    """GET /channels/{channel_id}/messages/{message_id}."""
 
     name = "get_message"
     description = (
         "GET /channels/{channel_id}/messages/{message_id}\n"
-        "Returns: MessageResponse (type, content, mentions, mention_roles, attachments, \u2026)"
+        "Returns: MessageResponse (type, content, mentions, mention_roles, attachments, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -424,7 +423,7 @@ class GetMessage(OperationTool):
 
 
 class DeleteMessage(OperationTool):
-    """The tool `delete_message`."""
+    """DELETE /channels/{channel_id}/messages/{message_id}."""
 
     name = "delete_message"
     description = "DELETE /channels/{channel_id}/messages/{message_id}"
@@ -455,7 +454,7 @@ class DeleteMessage(OperationTool):
 
 
 class UpdateMessage(OperationTool):
-    """The tool `update_message`."""
+    """PATCH /channels/{channel_id}/messages/{message_id}."""
 
     name = "update_message"
     description = "PATCH /channels/{channel_id}/messages/{message_id}"
@@ -598,12 +597,12 @@ class UpdateMessage(OperationTool):
 
 
 class CrosspostMessage(OperationTool):
-    """The tool `crosspost_message`."""
+    """POST /channels/{channel_id}/messages/{message_id}/crosspost."""
 
     name = "crosspost_message"
     description = (
         "POST /channels/{channel_id}/messages/{message_id}/crosspost\n"
-        "Returns: MessageResponse (type, content, mentions, mention_roles, attachments, \u2026)"
+        "Returns: MessageResponse (type, content, mentions, mention_roles, attachments, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -633,7 +632,7 @@ class CrosspostMessage(OperationTool):
 
 
 class DeleteAllMessageReactions(OperationTool):
-    """The tool `delete_all_message_reactions`."""
+    """DELETE /channels/{channel_id}/messages/{message_id}/reactions."""
 
     name = "delete_all_message_reactions"
     description = "DELETE /channels/{channel_id}/messages/{message_id}/reactions"
@@ -664,12 +663,12 @@ class DeleteAllMessageReactions(OperationTool):
 
 
 class ListMessageReactionsByEmoji(OperationTool):
-    """The tool `list_message_reactions_by_emoji`."""
+    """GET /channels/{channel_id}/messages/{message_id}/reactions/{emoji_name}."""
 
     name = "list_message_reactions_by_emoji"
     description = (
         "GET /channels/{channel_id}/messages/{message_id}/reactions/{emoji_name}\n"
-        "Returns: array of UserResponse (id, username, avatar, discriminator, public_flags, \u2026)"
+        "Returns: array of UserResponse (id, username, avatar, discriminator, public_flags, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -712,7 +711,7 @@ class ListMessageReactionsByEmoji(OperationTool):
 
 
 class DeleteAllMessageReactionsByEmoji(OperationTool):
-    """The tool `delete_all_message_reactions_by_emoji`."""
+    """DELETE /channels/{channel_id}/messages/{message_id}/reactions/{emoji_name}."""
 
     name = "delete_all_message_reactions_by_emoji"
     description = "DELETE /channels/{channel_id}/messages/{message_id}/reactions/{emoji_name}"
@@ -748,7 +747,7 @@ class DeleteAllMessageReactionsByEmoji(OperationTool):
 
 
 class AddMyMessageReaction(OperationTool):
-    """The tool `add_my_message_reaction`."""
+    """PUT /channels/{channel_id}/messages/{message_id}/reactions/{emoji_name}/@me."""
 
     name = "add_my_message_reaction"
     description = "PUT /channels/{channel_id}/messages/{message_id}/reactions/{emoji_name}/@me"
@@ -784,7 +783,7 @@ class AddMyMessageReaction(OperationTool):
 
 
 class DeleteMyMessageReaction(OperationTool):
-    """The tool `delete_my_message_reaction`."""
+    """DELETE /channels/{channel_id}/messages/{message_id}/reactions/{emoji_name}/@me."""
 
     name = "delete_my_message_reaction"
     description = "DELETE /channels/{channel_id}/messages/{message_id}/reactions/{emoji_name}/@me"
@@ -820,7 +819,7 @@ class DeleteMyMessageReaction(OperationTool):
 
 
 class DeleteUserMessageReaction(OperationTool):
-    """The tool `delete_user_message_reaction`."""
+    """DELETE /channels/{channel_id}/messages/{message_id}/reactions/{emoji_name}/{user_id}."""
 
     name = "delete_user_message_reaction"
     description = (
@@ -860,12 +859,12 @@ class DeleteUserMessageReaction(OperationTool):
 
 
 class CreateThreadFromMessage(OperationTool):
-    """The tool `create_thread_from_message`."""
+    """POST /channels/{channel_id}/messages/{message_id}/threads."""
 
     name = "create_thread_from_message"
     description = (
         "POST /channels/{channel_id}/messages/{message_id}/threads\n"
-        "Returns: ThreadResponse (id, type, flags, guild_id, name, \u2026)"
+        "Returns: ThreadResponse (id, type, flags, guild_id, name, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",

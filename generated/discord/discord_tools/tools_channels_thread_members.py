@@ -7,7 +7,7 @@ from openapi_tools.runtime import Operation, OperationTool, Paging, Parameter, S
 
 
 class ListThreadMembers(OperationTool):
-    """The tool `list_thread_members`."""
+    """GET /channels/{channel_id}/thread-members."""
 
     name = "list_thread_members"
     description = (
@@ -50,7 +50,7 @@ class ListThreadMembers(OperationTool):
 
 
 class JoinThread(OperationTool):
-    """The tool `join_thread`."""
+    """PUT /channels/{channel_id}/thread-members/@me."""
 
     name = "join_thread"
     description = "PUT /channels/{channel_id}/thread-members/@me"
@@ -78,7 +78,7 @@ class JoinThread(OperationTool):
 
 
 class LeaveThread(OperationTool):
-    """The tool `leave_thread`."""
+    """DELETE /channels/{channel_id}/thread-members/@me."""
 
     name = "leave_thread"
     description = "DELETE /channels/{channel_id}/thread-members/@me"
@@ -106,7 +106,7 @@ class LeaveThread(OperationTool):
 
 
 class GetThreadMember(OperationTool):
-    """The tool `get_thread_member`."""
+    """GET /channels/{channel_id}/thread-members/{user_id}."""
 
     name = "get_thread_member"
     description = (
@@ -146,7 +146,7 @@ class GetThreadMember(OperationTool):
 
 
 class AddThreadMember(OperationTool):
-    """The tool `add_thread_member`."""
+    """PUT /channels/{channel_id}/thread-members/{user_id}."""
 
     name = "add_thread_member"
     description = "PUT /channels/{channel_id}/thread-members/{user_id}"
@@ -177,7 +177,7 @@ class AddThreadMember(OperationTool):
 
 
 class DeleteThreadMember(OperationTool):
-    """The tool `delete_thread_member`."""
+    """DELETE /channels/{channel_id}/thread-members/{user_id}."""
 
     name = "delete_thread_member"
     description = "DELETE /channels/{channel_id}/thread-members/{user_id}"

@@ -9,12 +9,12 @@ from . import schemas, schemas_a, schemas_c, schemas_m, schemas_r, schemas_s, sc
 
 
 class CreateThread(OperationTool):
-    """The tool `create_thread`."""
+    """POST /channels/{channel_id}/threads."""
 
     name = "create_thread"
     description = (
         "POST /channels/{channel_id}/threads\n"
-        "Returns: CreatedThreadResponse (id, type, flags, guild_id, name, \u2026)"
+        "Returns: CreatedThreadResponse (id, type, flags, guild_id, name, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -134,7 +134,7 @@ class CreateThread(OperationTool):
 
 
 class ListPrivateArchivedThreads(OperationTool):
-    """The tool `list_private_archived_threads`."""
+    """GET /channels/{channel_id}/threads/archived/private."""
 
     name = "list_private_archived_threads"
     description = (
@@ -174,7 +174,7 @@ class ListPrivateArchivedThreads(OperationTool):
 
 
 class ListPublicArchivedThreads(OperationTool):
-    """The tool `list_public_archived_threads`."""
+    """GET /channels/{channel_id}/threads/archived/public."""
 
     name = "list_public_archived_threads"
     description = (
@@ -214,7 +214,7 @@ class ListPublicArchivedThreads(OperationTool):
 
 
 class ThreadSearch(OperationTool):
-    """The tool `thread_search`."""
+    """GET /channels/{channel_id}/threads/search."""
 
     name = "thread_search"
     description = (

@@ -9,13 +9,13 @@ from . import schemas_a
 
 
 class ListGuildAuditLogEntries(OperationTool):
-    """The tool `list_guild_audit_log_entries`."""
+    """GET /guilds/{guild_id}/audit-logs."""
 
     name = "list_guild_audit_log_entries"
     description = (
         "GET /guilds/{guild_id}/audit-logs\n"
         "Returns: GuildAuditLogResponse (audit_log_entries, users, integrations, webhooks, "
-        "guild_scheduled_events, \u2026)"
+        "guild_scheduled_events, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",

@@ -9,7 +9,7 @@ from . import schemas, schemas_a, schemas_m, schemas_u
 
 
 class ListAutoModerationRules(OperationTool):
-    """The tool `list_auto_moderation_rules`."""
+    """GET /guilds/{guild_id}/auto-moderation/rules."""
 
     name = "list_auto_moderation_rules"
     description = "GET /guilds/{guild_id}/auto-moderation/rules"
@@ -38,7 +38,7 @@ class ListAutoModerationRules(OperationTool):
 
 
 class CreateAutoModerationRule(OperationTool):
-    """The tool `create_auto_moderation_rule`."""
+    """POST /guilds/{guild_id}/auto-moderation/rules."""
 
     name = "create_auto_moderation_rule"
     description = "POST /guilds/{guild_id}/auto-moderation/rules"
@@ -104,7 +104,7 @@ class CreateAutoModerationRule(OperationTool):
 
 
 class GetAutoModerationRule(OperationTool):
-    """The tool `get_auto_moderation_rule`."""
+    """GET /guilds/{guild_id}/auto-moderation/rules/{rule_id}."""
 
     name = "get_auto_moderation_rule"
     description = "GET /guilds/{guild_id}/auto-moderation/rules/{rule_id}"
@@ -136,7 +136,7 @@ class GetAutoModerationRule(OperationTool):
 
 
 class DeleteAutoModerationRule(OperationTool):
-    """The tool `delete_auto_moderation_rule`."""
+    """DELETE /guilds/{guild_id}/auto-moderation/rules/{rule_id}."""
 
     name = "delete_auto_moderation_rule"
     description = "DELETE /guilds/{guild_id}/auto-moderation/rules/{rule_id}"
@@ -167,7 +167,7 @@ class DeleteAutoModerationRule(OperationTool):
 
 
 class UpdateAutoModerationRule(OperationTool):
-    """The tool `update_auto_moderation_rule`."""
+    """PATCH /guilds/{guild_id}/auto-moderation/rules/{rule_id}."""
 
     name = "update_auto_moderation_rule"
     description = "PATCH /guilds/{guild_id}/auto-moderation/rules/{rule_id}"

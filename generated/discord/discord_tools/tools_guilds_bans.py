@@ -15,7 +15,7 @@ from openapi_tools.runtime import (
 
 
 class ListGuildBans(OperationTool):
-    """The tool `list_guild_bans`."""
+    """GET /guilds/{guild_id}/bans."""
 
     name = "list_guild_bans"
     description = "GET /guilds/{guild_id}/bans\nReturns: array of GuildBanResponse (user, reason)"
@@ -55,7 +55,7 @@ class ListGuildBans(OperationTool):
 
 
 class GetGuildBan(OperationTool):
-    """The tool `get_guild_ban`."""
+    """GET /guilds/{guild_id}/bans/{user_id}."""
 
     name = "get_guild_ban"
     description = "GET /guilds/{guild_id}/bans/{user_id}\nReturns: GuildBanResponse (user, reason)"
@@ -87,7 +87,7 @@ class GetGuildBan(OperationTool):
 
 
 class BanUserFromGuild(OperationTool):
-    """The tool `ban_user_from_guild`."""
+    """PUT /guilds/{guild_id}/bans/{user_id}."""
 
     name = "ban_user_from_guild"
     description = "PUT /guilds/{guild_id}/bans/{user_id}"
@@ -129,7 +129,7 @@ class BanUserFromGuild(OperationTool):
 
 
 class UnbanUserFromGuild(OperationTool):
-    """The tool `unban_user_from_guild`."""
+    """DELETE /guilds/{guild_id}/bans/{user_id}."""
 
     name = "unban_user_from_guild"
     description = "DELETE /guilds/{guild_id}/bans/{user_id}"

@@ -7,7 +7,7 @@ from openapi_tools.runtime import Operation, OperationTool, Parameter, Property,
 
 
 class BulkBanUsersFromGuild(OperationTool):
-    """The tool `bulk_ban_users_from_guild`."""
+    """POST /guilds/{guild_id}/bulk-ban."""
 
     name = "bulk_ban_users_from_guild"
     description = (

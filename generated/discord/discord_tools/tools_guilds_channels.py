@@ -9,7 +9,7 @@ from . import schemas, schemas_c, schemas_t, schemas_u
 
 
 class ListGuildChannels(OperationTool):
-    """The tool `list_guild_channels`."""
+    """GET /guilds/{guild_id}/channels."""
 
     name = "list_guild_channels"
     description = "GET /guilds/{guild_id}/channels"
@@ -38,12 +38,12 @@ class ListGuildChannels(OperationTool):
 
 
 class CreateGuildChannel(OperationTool):
-    """The tool `create_guild_channel`."""
+    """POST /guilds/{guild_id}/channels."""
 
     name = "create_guild_channel"
     description = (
         "POST /guilds/{guild_id}/channels\n"
-        "Returns: GuildChannelResponse (id, type, flags, guild_id, name, \u2026)"
+        "Returns: GuildChannelResponse (id, type, flags, guild_id, name, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -236,7 +236,7 @@ class CreateGuildChannel(OperationTool):
 
 
 class BulkUpdateGuildChannels(OperationTool):
-    """The tool `bulk_update_guild_channels`."""
+    """PATCH /guilds/{guild_id}/channels."""
 
     name = "bulk_update_guild_channels"
     description = "PATCH /guilds/{guild_id}/channels"

@@ -7,12 +7,12 @@ from openapi_tools.runtime import Operation, OperationTool, Parameter, Property,
 
 
 class ListGuildEmojis(OperationTool):
-    """The tool `list_guild_emojis`."""
+    """GET /guilds/{guild_id}/emojis."""
 
     name = "list_guild_emojis"
     description = (
         "GET /guilds/{guild_id}/emojis\n"
-        "Returns: array of EmojiResponse (id, name, roles, require_colons, managed, \u2026)"
+        "Returns: array of EmojiResponse (id, name, roles, require_colons, managed, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -39,12 +39,12 @@ class ListGuildEmojis(OperationTool):
 
 
 class CreateGuildEmoji(OperationTool):
-    """The tool `create_guild_emoji`."""
+    """POST /guilds/{guild_id}/emojis."""
 
     name = "create_guild_emoji"
     description = (
         "POST /guilds/{guild_id}/emojis\n"
-        "Returns: EmojiResponse (id, name, roles, require_colons, managed, \u2026)"
+        "Returns: EmojiResponse (id, name, roles, require_colons, managed, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -86,12 +86,12 @@ class CreateGuildEmoji(OperationTool):
 
 
 class GetGuildEmoji(OperationTool):
-    """The tool `get_guild_emoji`."""
+    """GET /guilds/{guild_id}/emojis/{emoji_id}."""
 
     name = "get_guild_emoji"
     description = (
         "GET /guilds/{guild_id}/emojis/{emoji_id}\n"
-        "Returns: EmojiResponse (id, name, roles, require_colons, managed, \u2026)"
+        "Returns: EmojiResponse (id, name, roles, require_colons, managed, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -121,7 +121,7 @@ class GetGuildEmoji(OperationTool):
 
 
 class DeleteGuildEmoji(OperationTool):
-    """The tool `delete_guild_emoji`."""
+    """DELETE /guilds/{guild_id}/emojis/{emoji_id}."""
 
     name = "delete_guild_emoji"
     description = "DELETE /guilds/{guild_id}/emojis/{emoji_id}"
@@ -152,7 +152,7 @@ class DeleteGuildEmoji(OperationTool):
 
 
 class UpdateGuildEmoji(OperationTool):
-    """The tool `update_guild_emoji`."""
+    """PATCH /guilds/{guild_id}/emojis/{emoji_id}."""
 
     name = "update_guild_emoji"
     description = "PATCH /guilds/{guild_id}/emojis/{emoji_id}"

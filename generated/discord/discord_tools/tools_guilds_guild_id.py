@@ -9,12 +9,12 @@ from . import schemas, schemas_a, schemas_g, schemas_u
 
 
 class GetGuild(OperationTool):
-    """The tool `get_guild`."""
+    """GET /guilds/{guild_id}."""
 
     name = "get_guild"
     description = (
         "GET /guilds/{guild_id}\n"
-        "Returns: GuildWithCountsResponse (id, name, icon, description, home_header, \u2026)"
+        "Returns: GuildWithCountsResponse (id, name, icon, description, home_header, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -44,7 +44,7 @@ class GetGuild(OperationTool):
 
 
 class UpdateGuild(OperationTool):
-    """The tool `update_guild`."""
+    """PATCH /guilds/{guild_id}."""
 
     name = "update_guild"
     description = "PATCH /guilds/{guild_id}"

@@ -7,7 +7,7 @@ from openapi_tools.runtime import Operation, OperationTool, Parameter, Property,
 
 
 class UpdateGuildIncidentActions(OperationTool):
-    """The tool `update_guild_incident_actions`."""
+    """PUT /guilds/{guild_id}/incident-actions: Modifies the incident actions of the guild."""
 
     name = "update_guild_incident_actions"
     description = "Modifies the incident actions of the guild"

@@ -7,7 +7,7 @@ from openapi_tools.runtime import Operation, OperationTool, Parameter, Server
 
 
 class ListGuildIntegrations(OperationTool):
-    """The tool `list_guild_integrations`."""
+    """GET /guilds/{guild_id}/integrations."""
 
     name = "list_guild_integrations"
     description = "GET /guilds/{guild_id}/integrations"
@@ -36,7 +36,7 @@ class ListGuildIntegrations(OperationTool):
 
 
 class DeleteGuildIntegration(OperationTool):
-    """The tool `delete_guild_integration`."""
+    """DELETE /guilds/{guild_id}/integrations/{integration_id}."""
 
     name = "delete_guild_integration"
     description = "DELETE /guilds/{guild_id}/integrations/{integration_id}"

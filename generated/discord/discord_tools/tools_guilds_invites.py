@@ -7,7 +7,7 @@ from openapi_tools.runtime import Operation, OperationTool, Parameter, Server
 
 
 class ListGuildInvites(OperationTool):
-    """The tool `list_guild_invites`."""
+    """GET /guilds/{guild_id}/invites."""
 
     name = "list_guild_invites"
     description = "GET /guilds/{guild_id}/invites"

@@ -15,13 +15,13 @@ from openapi_tools.runtime import (
 
 
 class ListGuildMembers(OperationTool):
-    """The tool `list_guild_members`."""
+    """GET /guilds/{guild_id}/members."""
 
     name = "list_guild_members"
     description = (
         "GET /guilds/{guild_id}/members\n"
         "Returns: array of GuildMemberResponse (avatar, banner, communication_disabled_until, "
-        "flags, joined_at, \u2026)"
+        "flags, joined_at, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -57,7 +57,7 @@ class ListGuildMembers(OperationTool):
 
 
 class UpdateMyGuildMember(OperationTool):
-    """The tool `update_my_guild_member`."""
+    """PATCH /guilds/{guild_id}/members/@me."""
 
     name = "update_my_guild_member"
     description = "PATCH /guilds/{guild_id}/members/@me"
@@ -97,13 +97,13 @@ class UpdateMyGuildMember(OperationTool):
 
 
 class SearchGuildMembers(OperationTool):
-    """The tool `search_guild_members`."""
+    """GET /guilds/{guild_id}/members/search."""
 
     name = "search_guild_members"
     description = (
         "GET /guilds/{guild_id}/members/search\n"
         "Returns: array of GuildMemberResponse (avatar, banner, communication_disabled_until, "
-        "flags, joined_at, \u2026)"
+        "flags, joined_at, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -139,13 +139,13 @@ class SearchGuildMembers(OperationTool):
 
 
 class GetGuildMember(OperationTool):
-    """The tool `get_guild_member`."""
+    """GET /guilds/{guild_id}/members/{user_id}."""
 
     name = "get_guild_member"
     description = (
         "GET /guilds/{guild_id}/members/{user_id}\n"
         "Returns: GuildMemberResponse (avatar, banner, communication_disabled_until, flags, "
-        "joined_at, \u2026)"
+        "joined_at, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -175,7 +175,7 @@ class GetGuildMember(OperationTool):
 
 
 class AddGuildMember(OperationTool):
-    """The tool `add_guild_member`."""
+    """PUT /guilds/{guild_id}/members/{user_id}."""
 
     name = "add_guild_member"
     description = "PUT /guilds/{guild_id}/members/{user_id}"
@@ -230,7 +230,7 @@ class AddGuildMember(OperationTool):
 
 
 class DeleteGuildMember(OperationTool):
-    """The tool `delete_guild_member`."""
+    """DELETE /guilds/{guild_id}/members/{user_id}."""
 
     name = "delete_guild_member"
     description = "DELETE /guilds/{guild_id}/members/{user_id}"
@@ -261,7 +261,7 @@ class DeleteGuildMember(OperationTool):
 
 
 class UpdateGuildMember(OperationTool):
-    """The tool `update_guild_member`."""
+    """PATCH /guilds/{guild_id}/members/{user_id}."""
 
     name = "update_guild_member"
     description = "PATCH /guilds/{guild_id}/members/{user_id}"
@@ -318,7 +318,7 @@ class UpdateGuildMember(OperationTool):
 
 
 class AddGuildMemberRole(OperationTool):
-    """The tool `add_guild_member_role`."""
+    """PUT /guilds/{guild_id}/members/{user_id}/roles/{role_id}."""
 
     name = "add_guild_member_role"
     description = "PUT /guilds/{guild_id}/members/{user_id}/roles/{role_id}"
@@ -354,7 +354,7 @@ class AddGuildMemberRole(OperationTool):
 
 
 class DeleteGuildMemberRole(OperationTool):
-    """The tool `delete_guild_member_role`."""
+    """DELETE /guilds/{guild_id}/members/{user_id}/roles/{role_id}."""
 
     name = "delete_guild_member_role"
     description = "DELETE /guilds/{guild_id}/members/{user_id}/roles/{role_id}"

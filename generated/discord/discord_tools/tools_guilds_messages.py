@@ -9,13 +9,13 @@ from . import schemas, schemas_a, schemas_s
 
 
 class GuildSearch(OperationTool):
-    """The tool `guild_search`."""
+    """GET /guilds/{guild_id}/messages/search."""
 
     name = "guild_search"
     description = (
         "GET /guilds/{guild_id}/messages/search\n"
         "Returns: GuildSearchResponse (messages, doing_deep_historical_index, total_results, "
-        "threads, members, \u2026)"
+        "threads, members, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",

@@ -7,7 +7,7 @@ from openapi_tools.runtime import Operation, OperationTool, Parameter, Server
 
 
 class GetGuildNewMemberWelcome(OperationTool):
-    """The tool `get_guild_new_member_welcome`."""
+    """GET /guilds/{guild_id}/new-member-welcome."""
 
     name = "get_guild_new_member_welcome"
     description = (

@@ -9,7 +9,7 @@ from . import schemas, schemas_g, schemas_u
 
 
 class GetGuildsOnboarding(OperationTool):
-    """The tool `get_guilds_onboarding`."""
+    """GET /guilds/{guild_id}/onboarding."""
 
     name = "get_guilds_onboarding"
     description = (
@@ -42,7 +42,7 @@ class GetGuildsOnboarding(OperationTool):
 
 
 class PutGuildsOnboarding(OperationTool):
-    """The tool `put_guilds_onboarding`."""
+    """PUT /guilds/{guild_id}/onboarding."""
 
     name = "put_guilds_onboarding"
     description = "PUT /guilds/{guild_id}/onboarding"

@@ -7,12 +7,12 @@ from openapi_tools.runtime import Operation, OperationTool, Parameter, Server
 
 
 class GetGuildPreview(OperationTool):
-    """The tool `get_guild_preview`."""
+    """GET /guilds/{guild_id}/preview."""
 
     name = "get_guild_preview"
     description = (
         "GET /guilds/{guild_id}/preview\n"
-        "Returns: GuildPreviewResponse (id, name, icon, description, home_header, \u2026)"
+        "Returns: GuildPreviewResponse (id, name, icon, description, home_header, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",

@@ -7,7 +7,7 @@ from openapi_tools.runtime import Operation, OperationTool, Parameter, Property,
 
 
 class PreviewPruneGuild(OperationTool):
-    """The tool `preview_prune_guild`."""
+    """GET /guilds/{guild_id}/prune."""
 
     name = "preview_prune_guild"
     description = "GET /guilds/{guild_id}/prune\nReturns: GuildPruneResponse (pruned)"
@@ -54,7 +54,7 @@ class PreviewPruneGuild(OperationTool):
 
 
 class PruneGuild(OperationTool):
-    """The tool `prune_guild`."""
+    """POST /guilds/{guild_id}/prune."""
 
     name = "prune_guild"
     description = "POST /guilds/{guild_id}/prune\nReturns: GuildPruneResponse (pruned)"

@@ -7,7 +7,7 @@ from openapi_tools.runtime import Operation, OperationTool, Parameter, Server
 
 
 class ListGuildVoiceRegions(OperationTool):
-    """The tool `list_guild_voice_regions`."""
+    """GET /guilds/{guild_id}/regions."""
 
     name = "list_guild_voice_regions"
     description = (

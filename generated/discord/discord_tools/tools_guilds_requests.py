@@ -15,7 +15,7 @@ from openapi_tools.runtime import (
 
 
 class GetGuildJoinRequests(OperationTool):
-    """The tool `get_guild_join_requests`."""
+    """GET /guilds/{guild_id}/requests: List join requests for guild, optionally filtered by ..."""
 
     name = "get_guild_join_requests"
     description = (
@@ -84,7 +84,7 @@ class GetGuildJoinRequests(OperationTool):
 
 
 class ActionGuildJoinRequest(OperationTool):
-    """The tool `action_guild_join_request`."""
+    """PATCH /guilds/{guild_id}/requests/{request_id}: Approve or reject guild join request."""
 
     name = "action_guild_join_request"
     description = "Approve or reject guild join request"

@@ -9,12 +9,12 @@ from . import schemas_r, schemas_u
 
 
 class ListGuildRoles(OperationTool):
-    """The tool `list_guild_roles`."""
+    """GET /guilds/{guild_id}/roles."""
 
     name = "list_guild_roles"
     description = (
         "GET /guilds/{guild_id}/roles\n"
-        "Returns: array of GuildRoleResponse (id, name, permissions, position, color, \u2026)"
+        "Returns: array of GuildRoleResponse (id, name, permissions, position, color, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -41,12 +41,12 @@ class ListGuildRoles(OperationTool):
 
 
 class CreateGuildRole(OperationTool):
-    """The tool `create_guild_role`."""
+    """POST /guilds/{guild_id}/roles."""
 
     name = "create_guild_role"
     description = (
         "POST /guilds/{guild_id}/roles\n"
-        "Returns: GuildRoleResponse (id, name, permissions, position, color, \u2026)"
+        "Returns: GuildRoleResponse (id, name, permissions, position, color, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -98,7 +98,7 @@ class CreateGuildRole(OperationTool):
 
 
 class BulkUpdateGuildRoles(OperationTool):
-    """The tool `bulk_update_guild_roles`."""
+    """PATCH /guilds/{guild_id}/roles."""
 
     name = "bulk_update_guild_roles"
     description = "PATCH /guilds/{guild_id}/roles"
@@ -132,7 +132,7 @@ class BulkUpdateGuildRoles(OperationTool):
 
 
 class GuildRoleMemberCounts(OperationTool):
-    """The tool `guild_role_member_counts`."""
+    """GET /guilds/{guild_id}/roles/member-counts."""
 
     name = "guild_role_member_counts"
     description = "GET /guilds/{guild_id}/roles/member-counts"
@@ -161,12 +161,12 @@ class GuildRoleMemberCounts(OperationTool):
 
 
 class GetGuildRole(OperationTool):
-    """The tool `get_guild_role`."""
+    """GET /guilds/{guild_id}/roles/{role_id}."""
 
     name = "get_guild_role"
     description = (
         "GET /guilds/{guild_id}/roles/{role_id}\n"
-        "Returns: GuildRoleResponse (id, name, permissions, position, color, \u2026)"
+        "Returns: GuildRoleResponse (id, name, permissions, position, color, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -196,7 +196,7 @@ class GetGuildRole(OperationTool):
 
 
 class DeleteGuildRole(OperationTool):
-    """The tool `delete_guild_role`."""
+    """DELETE /guilds/{guild_id}/roles/{role_id}."""
 
     name = "delete_guild_role"
     description = "DELETE /guilds/{guild_id}/roles/{role_id}"
@@ -227,7 +227,7 @@ class DeleteGuildRole(OperationTool):
 
 
 class UpdateGuildRole(OperationTool):
-    """The tool `update_guild_role`."""
+    """PATCH /guilds/{guild_id}/roles/{role_id}."""
 
     name = "update_guild_role"
     description = "PATCH /guilds/{guild_id}/roles/{role_id}"

@@ -17,7 +17,7 @@ from . import schemas, schemas_g, schemas_r, schemas_s
 
 
 class ListGuildScheduledEvents(OperationTool):
-    """The tool `list_guild_scheduled_events`."""
+    """GET /guilds/{guild_id}/scheduled-events."""
 
     name = "list_guild_scheduled_events"
     description = "GET /guilds/{guild_id}/scheduled-events"
@@ -49,7 +49,7 @@ class ListGuildScheduledEvents(OperationTool):
 
 
 class CreateGuildScheduledEvent(OperationTool):
-    """The tool `create_guild_scheduled_event`."""
+    """POST /guilds/{guild_id}/scheduled-events."""
 
     name = "create_guild_scheduled_event"
     description = "POST /guilds/{guild_id}/scheduled-events"
@@ -100,7 +100,7 @@ class CreateGuildScheduledEvent(OperationTool):
 
 
 class GetGuildScheduledEvent(OperationTool):
-    """The tool `get_guild_scheduled_event`."""
+    """GET /guilds/{guild_id}/scheduled-events/{guild_scheduled_event_id}."""
 
     name = "get_guild_scheduled_event"
     description = "GET /guilds/{guild_id}/scheduled-events/{guild_scheduled_event_id}"
@@ -137,7 +137,7 @@ class GetGuildScheduledEvent(OperationTool):
 
 
 class DeleteGuildScheduledEvent(OperationTool):
-    """The tool `delete_guild_scheduled_event`."""
+    """DELETE /guilds/{guild_id}/scheduled-events/{guild_scheduled_event_id}."""
 
     name = "delete_guild_scheduled_event"
     description = "DELETE /guilds/{guild_id}/scheduled-events/{guild_scheduled_event_id}"
@@ -168,7 +168,7 @@ class DeleteGuildScheduledEvent(OperationTool):
 
 
 class UpdateGuildScheduledEvent(OperationTool):
-    """The tool `update_guild_scheduled_event`."""
+    """PATCH /guilds/{guild_id}/scheduled-events/{guild_scheduled_event_id}."""
 
     name = "update_guild_scheduled_event"
     description = "PATCH /guilds/{guild_id}/scheduled-events/{guild_scheduled_event_id}"
@@ -227,7 +227,7 @@ class UpdateGuildScheduledEvent(OperationTool):
 
 
 class ToolCreateGuildScheduledEventException(OperationTool):
-    """The tool `create_guild_scheduled_event_exception`."""
+    """POST /guilds/{guild_id}/scheduled-events/{guild_scheduled_event_id}/exceptions ..."""
 
     name = "create_guild_scheduled_event_exception"
     description = (
@@ -294,7 +294,7 @@ class ToolCreateGuildScheduledEventException(OperationTool):
 
 
 class ToolDeleteGuildScheduledEventException(OperationTool):
-    """The tool `delete_guild_scheduled_event_exception`."""
+    """DELETE /guilds/{guild_id}/scheduled-events/{guild_scheduled_event_id}/exceptions/{exce ..."""
 
     name = "delete_guild_scheduled_event_exception"
     description = "Delete an exception to a recurring guild scheduled event"
@@ -330,7 +330,7 @@ class ToolDeleteGuildScheduledEventException(OperationTool):
 
 
 class ToolUpdateGuildScheduledEventException(OperationTool):
-    """The tool `update_guild_scheduled_event_exception`."""
+    """PATCH /guilds/{guild_id}/scheduled-events/{guild_scheduled_event_id}/exceptions/{excep ..."""
 
     name = "update_guild_scheduled_event_exception"
     description = "Modify an exception to a recurring guild scheduled event"
@@ -390,13 +390,13 @@ class ToolUpdateGuildScheduledEventException(OperationTool):
 
 
 class ListGuildScheduledEventUsers(OperationTool):
-    """The tool `list_guild_scheduled_event_users`."""
+    """GET /guilds/{guild_id}/scheduled-events/{guild_scheduled_event_id}/users."""
 
     name = "list_guild_scheduled_event_users"
     description = (
         "GET /guilds/{guild_id}/scheduled-events/{guild_scheduled_event_id}/users\n"
         "Returns: array of ScheduledEventUserResponse (guild_scheduled_event_id, user_id, "
-        "response, guild_scheduled_event_exception_id, user, \u2026)"
+        "response, guild_scheduled_event_exception_id, user, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -438,7 +438,7 @@ class ListGuildScheduledEventUsers(OperationTool):
 
 
 class CountGuildScheduledEventUsers(OperationTool):
-    """The tool `count_guild_scheduled_event_users`."""
+    """GET /guilds/{guild_id}/scheduled-events/{guild_scheduled_event_id}/users/counts: Get ..."""
 
     name = "count_guild_scheduled_event_users"
     description = (
@@ -483,13 +483,13 @@ class CountGuildScheduledEventUsers(OperationTool):
 
 
 class ListGuildScheduledEventExceptionUsers(OperationTool):
-    """The tool `list_guild_scheduled_event_exception_users`."""
+    """GET /guilds/{guild_id}/scheduled-events/{guild_scheduled_event_id}/{guild_scheduled_ev ..."""
 
     name = "list_guild_scheduled_event_exception_users"
     description = (
         "Get a list of users subscribed to a guild scheduled event exception\n"
         "Returns: array of ScheduledEventUserResponse (guild_scheduled_event_id, user_id, "
-        "response, guild_scheduled_event_exception_id, user, \u2026)"
+        "response, guild_scheduled_event_exception_id, user, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",

@@ -7,7 +7,7 @@ from openapi_tools.runtime import Operation, OperationTool, Parameter, Property,
 
 
 class ListGuildSoundboardSounds(OperationTool):
-    """The tool `list_guild_soundboard_sounds`."""
+    """GET /guilds/{guild_id}/soundboard-sounds."""
 
     name = "list_guild_soundboard_sounds"
     description = "GET /guilds/{guild_id}/soundboard-sounds"
@@ -36,12 +36,12 @@ class ListGuildSoundboardSounds(OperationTool):
 
 
 class CreateGuildSoundboardSound(OperationTool):
-    """The tool `create_guild_soundboard_sound`."""
+    """POST /guilds/{guild_id}/soundboard-sounds."""
 
     name = "create_guild_soundboard_sound"
     description = (
         "POST /guilds/{guild_id}/soundboard-sounds\n"
-        "Returns: SoundboardSoundResponse (name, sound_id, volume, emoji_id, emoji_name, \u2026)"
+        "Returns: SoundboardSoundResponse (name, sound_id, volume, emoji_id, emoji_name, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -86,12 +86,12 @@ class CreateGuildSoundboardSound(OperationTool):
 
 
 class GetGuildSoundboardSound(OperationTool):
-    """The tool `get_guild_soundboard_sound`."""
+    """GET /guilds/{guild_id}/soundboard-sounds/{sound_id}."""
 
     name = "get_guild_soundboard_sound"
     description = (
         "GET /guilds/{guild_id}/soundboard-sounds/{sound_id}\n"
-        "Returns: SoundboardSoundResponse (name, sound_id, volume, emoji_id, emoji_name, \u2026)"
+        "Returns: SoundboardSoundResponse (name, sound_id, volume, emoji_id, emoji_name, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -121,7 +121,7 @@ class GetGuildSoundboardSound(OperationTool):
 
 
 class DeleteGuildSoundboardSound(OperationTool):
-    """The tool `delete_guild_soundboard_sound`."""
+    """DELETE /guilds/{guild_id}/soundboard-sounds/{sound_id}."""
 
     name = "delete_guild_soundboard_sound"
     description = "DELETE /guilds/{guild_id}/soundboard-sounds/{sound_id}"
@@ -152,7 +152,7 @@ class DeleteGuildSoundboardSound(OperationTool):
 
 
 class UpdateGuildSoundboardSound(OperationTool):
-    """The tool `update_guild_soundboard_sound`."""
+    """PATCH /guilds/{guild_id}/soundboard-sounds/{sound_id}."""
 
     name = "update_guild_soundboard_sound"
     description = "PATCH /guilds/{guild_id}/soundboard-sounds/{sound_id}"

@@ -15,12 +15,12 @@ from openapi_tools.runtime import (
 
 
 class ListGuildStickers(OperationTool):
-    """The tool `list_guild_stickers`."""
+    """GET /guilds/{guild_id}/stickers."""
 
     name = "list_guild_stickers"
     description = (
         "GET /guilds/{guild_id}/stickers\n"
-        "Returns: array of GuildStickerResponse (id, name, tags, type, format_type, \u2026)"
+        "Returns: array of GuildStickerResponse (id, name, tags, type, format_type, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -47,12 +47,12 @@ class ListGuildStickers(OperationTool):
 
 
 class CreateGuildSticker(OperationTool):
-    """The tool `create_guild_sticker`."""
+    """POST /guilds/{guild_id}/stickers."""
 
     name = "create_guild_sticker"
     description = (
         "POST /guilds/{guild_id}/stickers\n"
-        "Returns: GuildStickerResponse (id, name, tags, type, format_type, \u2026)"
+        "Returns: GuildStickerResponse (id, name, tags, type, format_type, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -113,12 +113,12 @@ class CreateGuildSticker(OperationTool):
 
 
 class GetGuildSticker(OperationTool):
-    """The tool `get_guild_sticker`."""
+    """GET /guilds/{guild_id}/stickers/{sticker_id}."""
 
     name = "get_guild_sticker"
     description = (
         "GET /guilds/{guild_id}/stickers/{sticker_id}\n"
-        "Returns: GuildStickerResponse (id, name, tags, type, format_type, \u2026)"
+        "Returns: GuildStickerResponse (id, name, tags, type, format_type, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -148,7 +148,7 @@ class GetGuildSticker(OperationTool):
 
 
 class DeleteGuildSticker(OperationTool):
-    """The tool `delete_guild_sticker`."""
+    """DELETE /guilds/{guild_id}/stickers/{sticker_id}."""
 
     name = "delete_guild_sticker"
     description = "DELETE /guilds/{guild_id}/stickers/{sticker_id}"
@@ -179,7 +179,7 @@ class DeleteGuildSticker(OperationTool):
 
 
 class UpdateGuildSticker(OperationTool):
-    """The tool `update_guild_sticker`."""
+    """PATCH /guilds/{guild_id}/stickers/{sticker_id}."""
 
     name = "update_guild_sticker"
     description = "PATCH /guilds/{guild_id}/stickers/{sticker_id}"

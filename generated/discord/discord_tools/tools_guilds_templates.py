@@ -7,12 +7,12 @@ from openapi_tools.runtime import Operation, OperationTool, Parameter, Property,
 
 
 class GetGuildTemplate(OperationTool):
-    """The tool `get_guild_template`."""
+    """GET /guilds/templates/{code}."""
 
     name = "get_guild_template"
     description = (
         "GET /guilds/templates/{code}\n"
-        "Returns: GuildTemplateResponse (code, name, description, usage_count, creator_id, \u2026)"
+        "Returns: GuildTemplateResponse (code, name, description, usage_count, creator_id, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -32,13 +32,13 @@ class GetGuildTemplate(OperationTool):
 
 
 class ListGuildTemplates(OperationTool):
-    """The tool `list_guild_templates`."""
+    """GET /guilds/{guild_id}/templates."""
 
     name = "list_guild_templates"
     description = (
         "GET /guilds/{guild_id}/templates\n"
         "Returns: array of GuildTemplateResponse (code, name, description, usage_count, "
-        "creator_id, \u2026)"
+        "creator_id, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -65,12 +65,12 @@ class ListGuildTemplates(OperationTool):
 
 
 class CreateGuildTemplate(OperationTool):
-    """The tool `create_guild_template`."""
+    """POST /guilds/{guild_id}/templates."""
 
     name = "create_guild_template"
     description = (
         "POST /guilds/{guild_id}/templates\n"
-        "Returns: GuildTemplateResponse (code, name, description, usage_count, creator_id, \u2026)"
+        "Returns: GuildTemplateResponse (code, name, description, usage_count, creator_id, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -106,7 +106,7 @@ class CreateGuildTemplate(OperationTool):
 
 
 class SyncGuildTemplate(OperationTool):
-    """The tool `sync_guild_template`."""
+    """PUT /guilds/{guild_id}/templates/{code}."""
 
     name = "sync_guild_template"
     description = "PUT /guilds/{guild_id}/templates/{code}"
@@ -138,7 +138,7 @@ class SyncGuildTemplate(OperationTool):
 
 
 class DeleteGuildTemplate(OperationTool):
-    """The tool `delete_guild_template`."""
+    """DELETE /guilds/{guild_id}/templates/{code}."""
 
     name = "delete_guild_template"
     description = "DELETE /guilds/{guild_id}/templates/{code}"
@@ -170,7 +170,7 @@ class DeleteGuildTemplate(OperationTool):
 
 
 class UpdateGuildTemplate(OperationTool):
-    """The tool `update_guild_template`."""
+    """PATCH /guilds/{guild_id}/templates/{code}."""
 
     name = "update_guild_template"
     description = "PATCH /guilds/{guild_id}/templates/{code}"

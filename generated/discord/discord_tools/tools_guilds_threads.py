@@ -7,7 +7,7 @@ from openapi_tools.runtime import Operation, OperationTool, Parameter, Server
 
 
 class GetActiveGuildThreads(OperationTool):
-    """The tool `get_active_guild_threads`."""
+    """GET /guilds/{guild_id}/threads/active."""
 
     name = "get_active_guild_threads"
     description = (

@@ -7,7 +7,7 @@ from openapi_tools.runtime import Operation, OperationTool, Parameter, Server
 
 
 class GetGuildVanityUrl(OperationTool):
-    """The tool `get_guild_vanity_url`."""
+    """GET /guilds/{guild_id}/vanity-url."""
 
     name = "get_guild_vanity_url"
     description = (

@@ -7,13 +7,13 @@ from openapi_tools.runtime import Operation, OperationTool, Parameter, Property,
 
 
 class GetSelfVoiceState(OperationTool):
-    """The tool `get_self_voice_state`."""
+    """GET /guilds/{guild_id}/voice-states/@me."""
 
     name = "get_self_voice_state"
     description = (
         "GET /guilds/{guild_id}/voice-states/@me\n"
         "Returns: VoiceStateResponse (channel_id, deaf, guild_id, mute, "
-        "request_to_speak_timestamp, \u2026)"
+        "request_to_speak_timestamp, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -40,7 +40,7 @@ class GetSelfVoiceState(OperationTool):
 
 
 class UpdateSelfVoiceState(OperationTool):
-    """The tool `update_self_voice_state`."""
+    """PATCH /guilds/{guild_id}/voice-states/@me."""
 
     name = "update_self_voice_state"
     description = "PATCH /guilds/{guild_id}/voice-states/@me"
@@ -82,13 +82,13 @@ class UpdateSelfVoiceState(OperationTool):
 
 
 class GetVoiceState(OperationTool):
-    """The tool `get_voice_state`."""
+    """GET /guilds/{guild_id}/voice-states/{user_id}."""
 
     name = "get_voice_state"
     description = (
         "GET /guilds/{guild_id}/voice-states/{user_id}\n"
         "Returns: VoiceStateResponse (channel_id, deaf, guild_id, mute, "
-        "request_to_speak_timestamp, \u2026)"
+        "request_to_speak_timestamp, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -118,7 +118,7 @@ class GetVoiceState(OperationTool):
 
 
 class UpdateVoiceState(OperationTool):
-    """The tool `update_voice_state`."""
+    """PATCH /guilds/{guild_id}/voice-states/{user_id}."""
 
     name = "update_voice_state"
     description = "PATCH /guilds/{guild_id}/voice-states/{user_id}"

@@ -7,7 +7,7 @@ from openapi_tools.runtime import Operation, OperationTool, Parameter, Server
 
 
 class GetGuildWebhooks(OperationTool):
-    """The tool `get_guild_webhooks`."""
+    """GET /guilds/{guild_id}/webhooks."""
 
     name = "get_guild_webhooks"
     description = "GET /guilds/{guild_id}/webhooks"

@@ -9,7 +9,7 @@ from . import schemas_g
 
 
 class GetGuildWelcomeScreen(OperationTool):
-    """The tool `get_guild_welcome_screen`."""
+    """GET /guilds/{guild_id}/welcome-screen."""
 
     name = "get_guild_welcome_screen"
     description = (
@@ -41,7 +41,7 @@ class GetGuildWelcomeScreen(OperationTool):
 
 
 class UpdateGuildWelcomeScreen(OperationTool):
-    """The tool `update_guild_welcome_screen`."""
+    """PATCH /guilds/{guild_id}/welcome-screen."""
 
     name = "update_guild_welcome_screen"
     description = "PATCH /guilds/{guild_id}/welcome-screen"

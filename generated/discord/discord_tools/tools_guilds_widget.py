@@ -7,7 +7,7 @@ from openapi_tools.runtime import Operation, OperationTool, Parameter, Property,
 
 
 class GetGuildWidgetSettings(OperationTool):
-    """The tool `get_guild_widget_settings`."""
+    """GET /guilds/{guild_id}/widget."""
 
     name = "get_guild_widget_settings"
     description = (
@@ -38,7 +38,7 @@ class GetGuildWidgetSettings(OperationTool):
 
 
 class UpdateGuildWidgetSettings(OperationTool):
-    """The tool `update_guild_widget_settings`."""
+    """PATCH /guilds/{guild_id}/widget."""
 
     name = "update_guild_widget_settings"
     description = "PATCH /guilds/{guild_id}/widget"

@@ -7,12 +7,12 @@ from openapi_tools.runtime import Operation, OperationTool, Parameter, Server
 
 
 class GetGuildWidget(OperationTool):
-    """The tool `get_guild_widget`."""
+    """GET /guilds/{guild_id}/widget.json."""
 
     name = "get_guild_widget"
     description = (
         "GET /guilds/{guild_id}/widget.json\n"
-        "Returns: WidgetResponse (id, name, instant_invite, channels, members, \u2026)"
+        "Returns: WidgetResponse (id, name, instant_invite, channels, members, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",

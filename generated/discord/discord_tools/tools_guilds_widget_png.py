@@ -9,7 +9,7 @@ from . import schemas
 
 
 class GetGuildWidgetPng(OperationTool):
-    """The tool `get_guild_widget_png`."""
+    """GET /guilds/{guild_id}/widget.png."""
 
     name = "get_guild_widget_png"
     description = "GET /guilds/{guild_id}/widget.png\nReturns: image/png"

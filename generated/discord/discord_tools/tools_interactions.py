@@ -20,7 +20,7 @@ from . import (
 
 
 class CreateInteractionResponse(OperationTool):
-    """The tool `create_interaction_response`."""
+    """POST /interactions/{interaction_id}/{interaction_token}/callback."""
 
     name = "create_interaction_response"
     description = (

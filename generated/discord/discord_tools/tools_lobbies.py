@@ -17,7 +17,7 @@ from . import schemas, schemas_a, schemas_c, schemas_m, schemas_r, schemas_s, sc
 
 
 class CreateOrJoinLobby(OperationTool):
-    """The tool `create_or_join_lobby`."""
+    """PUT /lobbies."""
 
     name = "create_or_join_lobby"
     description = "PUT /lobbies"
@@ -68,12 +68,11 @@ class CreateOrJoinLobby(OperationTool):
 
 
 class CreateLobby(OperationTool):
-    """The tool `create_lobby`."""
+    """POST /lobbies."""
 
     name = "create_lobby"
     description = (
-        "POST /lobbies\n"
-        "Returns: LobbyResponse (id, application_id, metadata, members, flags, \u2026)"
+        "POST /lobbies\nReturns: LobbyResponse (id, application_id, metadata, members, flags, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -133,12 +132,12 @@ class CreateLobby(OperationTool):
 
 
 class GetLobby(OperationTool):
-    """The tool `get_lobby`."""
+    """GET /lobbies/{lobby_id}."""
 
     name = "get_lobby"
     description = (
         "GET /lobbies/{lobby_id}\n"
-        "Returns: LobbyResponse (id, application_id, metadata, members, flags, \u2026)"
+        "Returns: LobbyResponse (id, application_id, metadata, members, flags, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -165,12 +164,12 @@ class GetLobby(OperationTool):
 
 
 class DeleteLobby(OperationTool):
-    """The tool `delete_lobby`."""
+    """DELETE /lobbies/{lobby_id}: Deletes the specified lobby if it exists. It is safe to ..."""
 
     name = "delete_lobby"
     description = (
-        "Deletes the specified lobby if it exists. It is safe to call even if the lobby is already "
-        "deleted."
+        "Deletes the specified lobby if it exists. "
+        "It is safe to call even if the lobby is already deleted."
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -196,7 +195,7 @@ class DeleteLobby(OperationTool):
 
 
 class EditLobby(OperationTool):
-    """The tool `edit_lobby`."""
+    """PATCH /lobbies/{lobby_id}."""
 
     name = "edit_lobby"
     description = "PATCH /lobbies/{lobby_id}"
@@ -261,7 +260,7 @@ class EditLobby(OperationTool):
 
 
 class EditLobbyChannelLink(OperationTool):
-    """The tool `edit_lobby_channel_link`."""
+    """PATCH /lobbies/{lobby_id}/channel-linking."""
 
     name = "edit_lobby_channel_link"
     description = "PATCH /lobbies/{lobby_id}/channel-linking"
@@ -294,7 +293,7 @@ class EditLobbyChannelLink(OperationTool):
 
 
 class LeaveLobby(OperationTool):
-    """The tool `leave_lobby`."""
+    """DELETE /lobbies/{lobby_id}/members/@me."""
 
     name = "leave_lobby"
     description = "DELETE /lobbies/{lobby_id}/members/@me"
@@ -322,7 +321,7 @@ class LeaveLobby(OperationTool):
 
 
 class CreateLinkedLobbyGuildInviteForSelf(OperationTool):
-    """The tool `create_linked_lobby_guild_invite_for_self`."""
+    """POST /lobbies/{lobby_id}/members/@me/invites."""
 
     name = "create_linked_lobby_guild_invite_for_self"
     description = (
@@ -354,7 +353,7 @@ class CreateLinkedLobbyGuildInviteForSelf(OperationTool):
 
 
 class BulkUpdateLobbyMembers(OperationTool):
-    """The tool `bulk_update_lobby_members`."""
+    """POST /lobbies/{lobby_id}/members/bulk."""
 
     name = "bulk_update_lobby_members"
     description = (
@@ -396,7 +395,7 @@ class BulkUpdateLobbyMembers(OperationTool):
 
 
 class AddLobbyMember(OperationTool):
-    """The tool `add_lobby_member`."""
+    """PUT /lobbies/{lobby_id}/members/{user_id}."""
 
     name = "add_lobby_member"
     description = "PUT /lobbies/{lobby_id}/members/{user_id}"
@@ -440,7 +439,7 @@ class AddLobbyMember(OperationTool):
 
 
 class DeleteLobbyMember(OperationTool):
-    """The tool `delete_lobby_member`."""
+    """DELETE /lobbies/{lobby_id}/members/{user_id}."""
 
     name = "delete_lobby_member"
     description = "DELETE /lobbies/{lobby_id}/members/{user_id}"
@@ -471,7 +470,7 @@ class DeleteLobbyMember(OperationTool):
 
 
 class CreateLinkedLobbyGuildInviteForUser(OperationTool):
-    """The tool `create_linked_lobby_guild_invite_for_user`."""
+    """POST /lobbies/{lobby_id}/members/{user_id}/invites."""
 
     name = "create_linked_lobby_guild_invite_for_user"
     description = (
@@ -506,12 +505,12 @@ class CreateLinkedLobbyGuildInviteForUser(OperationTool):
 
 
 class GetLobbyMessages(OperationTool):
-    """The tool `get_lobby_messages`."""
+    """GET /lobbies/{lobby_id}/messages."""
 
     name = "get_lobby_messages"
     description = (
         "GET /lobbies/{lobby_id}/messages\n"
-        "Returns: array of LobbyMessageResponse (id, type, content, lobby_id, channel_id, \u2026)"
+        "Returns: array of LobbyMessageResponse (id, type, content, lobby_id, channel_id, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -542,12 +541,12 @@ class GetLobbyMessages(OperationTool):
 
 
 class CreateLobbyMessage(OperationTool):
-    """The tool `create_lobby_message`."""
+    """POST /lobbies/{lobby_id}/messages."""
 
     name = "create_lobby_message"
     description = (
         "POST /lobbies/{lobby_id}/messages\n"
-        "Returns: LobbyMessageResponse (id, type, content, lobby_id, channel_id, \u2026)"
+        "Returns: LobbyMessageResponse (id, type, content, lobby_id, channel_id, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -727,7 +726,7 @@ class CreateLobbyMessage(OperationTool):
 
 
 class UpdateLobbyMessageExternalModerationMetadata(OperationTool):
-    """The tool `update_lobby_message_external_moderation_metadata`."""
+    """PUT /lobbies/{lobby_id}/messages/{message_id}/moderation-metadata: Update the ..."""
 
     name = "update_lobby_message_external_moderation_metadata"
     description = "Update the external moderation metadata for a lobby message."

@@ -9,7 +9,7 @@ from . import schemas_ap
 
 
 class UpdateUserMessageExternalModerationMetadata(OperationTool):
-    """The tool `update_user_message_external_moderation_metadata`."""
+    """PUT /partner-sdk/dms/{user_id_1}/{user_id_2}/messages/{message_id}/moderation-metadata ..."""
 
     name = "update_user_message_external_moderation_metadata"
     description = "Update the external moderation metadata for a user message (DM)."
@@ -57,7 +57,7 @@ class UpdateUserMessageExternalModerationMetadata(OperationTool):
 
 
 class PartnerSdkUnmergeProvisionalAccount(OperationTool):
-    """The tool `partner_sdk_unmerge_provisional_account`."""
+    """POST /partner-sdk/provisional-accounts/unmerge."""
 
     name = "partner_sdk_unmerge_provisional_account"
     description = "POST /partner-sdk/provisional-accounts/unmerge"
@@ -102,7 +102,7 @@ class PartnerSdkUnmergeProvisionalAccount(OperationTool):
 
 
 class BotPartnerSdkUnmergeProvisionalAccount(OperationTool):
-    """The tool `bot_partner_sdk_unmerge_provisional_account`."""
+    """POST /partner-sdk/provisional-accounts/unmerge/bot."""
 
     name = "bot_partner_sdk_unmerge_provisional_account"
     description = "POST /partner-sdk/provisional-accounts/unmerge/bot"
@@ -127,13 +127,13 @@ class BotPartnerSdkUnmergeProvisionalAccount(OperationTool):
 
 
 class PartnerSdkToken(OperationTool):
-    """The tool `partner_sdk_token`."""
+    """POST /partner-sdk/token."""
 
     name = "partner_sdk_token"
     description = (
         "POST /partner-sdk/token\n"
         "Returns: ProvisionalTokenResponse (token_type, access_token, expires_in, scope, id_token, "
-        "\u2026)"
+        "…)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -177,13 +177,13 @@ class PartnerSdkToken(OperationTool):
 
 
 class BotPartnerSdkToken(OperationTool):
-    """The tool `bot_partner_sdk_token`."""
+    """POST /partner-sdk/token/bot."""
 
     name = "bot_partner_sdk_token"
     description = (
         "POST /partner-sdk/token/bot\n"
         "Returns: ProvisionalTokenResponse (token_type, access_token, expires_in, scope, id_token, "
-        "\u2026)"
+        "…)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",

@@ -15,12 +15,12 @@ from openapi_tools.runtime import (
 
 
 class GetMyUser(OperationTool):
-    """The tool `get_my_user`."""
+    """GET /users/@me."""
 
     name = "get_my_user"
     description = (
         "GET /users/@me\n"
-        "Returns: UserPIIResponse (id, username, avatar, discriminator, public_flags, \u2026)"
+        "Returns: UserPIIResponse (id, username, avatar, discriminator, public_flags, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -38,7 +38,7 @@ class GetMyUser(OperationTool):
 
 
 class UpdateMyUser(OperationTool):
-    """The tool `update_my_user`."""
+    """PATCH /users/@me."""
 
     name = "update_my_user"
     description = "PATCH /users/@me"
@@ -68,13 +68,12 @@ class UpdateMyUser(OperationTool):
 
 
 class GetCurrentUserApplicationEntitlements(OperationTool):
-    """The tool `get_current_user_application_entitlements`."""
+    """GET /users/@me/applications/{application_id}/entitlements."""
 
     name = "get_current_user_application_entitlements"
     description = (
         "GET /users/@me/applications/{application_id}/entitlements\n"
-        "Returns: array of EntitlementResponse (id, sku_id, application_id, user_id, deleted, "
-        "\u2026)"
+        "Returns: array of EntitlementResponse (id, sku_id, application_id, user_id, deleted, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -158,7 +157,7 @@ class GetCurrentUserApplicationEntitlements(OperationTool):
 
 
 class GetApplicationUserRoleConnection(OperationTool):
-    """The tool `get_application_user_role_connection`."""
+    """GET /users/@me/applications/{application_id}/role-connection."""
 
     name = "get_application_user_role_connection"
     description = (
@@ -191,7 +190,7 @@ class GetApplicationUserRoleConnection(OperationTool):
 
 
 class UpdateApplicationUserRoleConnection(OperationTool):
-    """The tool `update_application_user_role_connection`."""
+    """PUT /users/@me/applications/{application_id}/role-connection."""
 
     name = "update_application_user_role_connection"
     description = "PUT /users/@me/applications/{application_id}/role-connection"
@@ -238,7 +237,7 @@ class UpdateApplicationUserRoleConnection(OperationTool):
 
 
 class DeleteApplicationUserRoleConnection(OperationTool):
-    """The tool `delete_application_user_role_connection`."""
+    """DELETE /users/@me/applications/{application_id}/role-connection."""
 
     name = "delete_application_user_role_connection"
     description = "DELETE /users/@me/applications/{application_id}/role-connection"
@@ -266,7 +265,7 @@ class DeleteApplicationUserRoleConnection(OperationTool):
 
 
 class CreateDm(OperationTool):
-    """The tool `create_dm`."""
+    """POST /users/@me/channels."""
 
     name = "create_dm"
     description = "POST /users/@me/channels"
@@ -311,13 +310,12 @@ class CreateDm(OperationTool):
 
 
 class ListMyConnections(OperationTool):
-    """The tool `list_my_connections`."""
+    """GET /users/@me/connections."""
 
     name = "list_my_connections"
     description = (
         "GET /users/@me/connections\n"
-        "Returns: array of ConnectedAccountResponse (id, name, type, friend_sync, show_activity, "
-        "\u2026)"
+        "Returns: array of ConnectedAccountResponse (id, name, type, friend_sync, show_activity, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -335,12 +333,12 @@ class ListMyConnections(OperationTool):
 
 
 class ListMyGuilds(OperationTool):
-    """The tool `list_my_guilds`."""
+    """GET /users/@me/guilds."""
 
     name = "list_my_guilds"
     description = (
         "GET /users/@me/guilds\n"
-        "Returns: array of MyGuildResponse (id, name, icon, banner, owner, \u2026)"
+        "Returns: array of MyGuildResponse (id, name, icon, banner, owner, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -377,7 +375,7 @@ class ListMyGuilds(OperationTool):
 
 
 class LeaveGuild(OperationTool):
-    """The tool `leave_guild`."""
+    """DELETE /users/@me/guilds/{guild_id}."""
 
     name = "leave_guild"
     description = "DELETE /users/@me/guilds/{guild_id}"
@@ -405,13 +403,13 @@ class LeaveGuild(OperationTool):
 
 
 class GetMyGuildMember(OperationTool):
-    """The tool `get_my_guild_member`."""
+    """GET /users/@me/guilds/{guild_id}/member."""
 
     name = "get_my_guild_member"
     description = (
         "GET /users/@me/guilds/{guild_id}/member\n"
         "Returns: PrivateGuildMemberResponse (avatar, banner, communication_disabled_until, flags, "
-        "joined_at, \u2026)"
+        "joined_at, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -438,12 +436,12 @@ class GetMyGuildMember(OperationTool):
 
 
 class GetUser(OperationTool):
-    """The tool `get_user`."""
+    """GET /users/{user_id}."""
 
     name = "get_user"
     description = (
         "GET /users/{user_id}\n"
-        "Returns: UserResponse (id, username, avatar, discriminator, public_flags, \u2026)"
+        "Returns: UserResponse (id, username, avatar, discriminator, public_flags, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",

@@ -20,7 +20,7 @@ from . import (
 
 
 class GetWebhook(OperationTool):
-    """The tool `get_webhook`."""
+    """GET /webhooks/{webhook_id}."""
 
     name = "get_webhook"
     description = "GET /webhooks/{webhook_id}"
@@ -49,7 +49,7 @@ class GetWebhook(OperationTool):
 
 
 class DeleteWebhook(OperationTool):
-    """The tool `delete_webhook`."""
+    """DELETE /webhooks/{webhook_id}."""
 
     name = "delete_webhook"
     description = "DELETE /webhooks/{webhook_id}"
@@ -77,7 +77,7 @@ class DeleteWebhook(OperationTool):
 
 
 class UpdateWebhook(OperationTool):
-    """The tool `update_webhook`."""
+    """PATCH /webhooks/{webhook_id}."""
 
     name = "update_webhook"
     description = "PATCH /webhooks/{webhook_id}"
@@ -116,7 +116,7 @@ class UpdateWebhook(OperationTool):
 
 
 class GetWebhookByToken(OperationTool):
-    """The tool `get_webhook_by_token`."""
+    """GET /webhooks/{webhook_id}/{webhook_token}."""
 
     name = "get_webhook_by_token"
     description = "GET /webhooks/{webhook_id}/{webhook_token}"
@@ -148,12 +148,12 @@ class GetWebhookByToken(OperationTool):
 
 
 class ExecuteWebhook(OperationTool):
-    """The tool `execute_webhook`."""
+    """POST /webhooks/{webhook_id}/{webhook_token}."""
 
     name = "execute_webhook"
     description = (
         "POST /webhooks/{webhook_id}/{webhook_token}\n"
-        "Returns: MessageResponse (type, content, mentions, mention_roles, attachments, \u2026)"
+        "Returns: MessageResponse (type, content, mentions, mention_roles, attachments, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -277,7 +277,7 @@ class ExecuteWebhook(OperationTool):
 
 
 class DeleteWebhookByToken(OperationTool):
-    """The tool `delete_webhook_by_token`."""
+    """DELETE /webhooks/{webhook_id}/{webhook_token}."""
 
     name = "delete_webhook_by_token"
     description = "DELETE /webhooks/{webhook_id}/{webhook_token}"
@@ -308,7 +308,7 @@ class DeleteWebhookByToken(OperationTool):
 
 
 class UpdateWebhookByToken(OperationTool):
-    """The tool `update_webhook_by_token`."""
+    """PATCH /webhooks/{webhook_id}/{webhook_token}."""
 
     name = "update_webhook_by_token"
     description = "PATCH /webhooks/{webhook_id}/{webhook_token}"
@@ -347,7 +347,7 @@ class UpdateWebhookByToken(OperationTool):
 
 
 class ExecuteGithubCompatibleWebhook(OperationTool):
-    """The tool `execute_github_compatible_webhook`."""
+    """POST /webhooks/{webhook_id}/{webhook_token}/github."""
 
     name = "execute_github_compatible_webhook"
     description = (
@@ -460,12 +460,12 @@ class ExecuteGithubCompatibleWebhook(OperationTool):
 
 
 class GetOriginalWebhookMessage(OperationTool):
-    """The tool `get_original_webhook_message`."""
+    """GET /webhooks/{webhook_id}/{webhook_token}/messages/@original."""
 
     name = "get_original_webhook_message"
     description = (
         "GET /webhooks/{webhook_id}/{webhook_token}/messages/@original\n"
-        "Returns: MessageResponse (type, content, mentions, mention_roles, attachments, \u2026)"
+        "Returns: MessageResponse (type, content, mentions, mention_roles, attachments, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -500,7 +500,7 @@ class GetOriginalWebhookMessage(OperationTool):
 
 
 class DeleteOriginalWebhookMessage(OperationTool):
-    """The tool `delete_original_webhook_message`."""
+    """DELETE /webhooks/{webhook_id}/{webhook_token}/messages/@original."""
 
     name = "delete_original_webhook_message"
     description = "DELETE /webhooks/{webhook_id}/{webhook_token}/messages/@original"
@@ -536,7 +536,7 @@ class DeleteOriginalWebhookMessage(OperationTool):
 
 
 class UpdateOriginalWebhookMessage(OperationTool):
-    """The tool `update_original_webhook_message`."""
+    """PATCH /webhooks/{webhook_id}/{webhook_token}/messages/@original."""
 
     name = "update_original_webhook_message"
     description = "PATCH /webhooks/{webhook_id}/{webhook_token}/messages/@original"
@@ -689,12 +689,12 @@ class UpdateOriginalWebhookMessage(OperationTool):
 
 
 class GetWebhookMessage(OperationTool):
-    """The tool `get_webhook_message`."""
+    """GET /webhooks/{webhook_id}/{webhook_token}/messages/{message_id}."""
 
     name = "get_webhook_message"
     description = (
         "GET /webhooks/{webhook_id}/{webhook_token}/messages/{message_id}\n"
-        "Returns: MessageResponse (type, content, mentions, mention_roles, attachments, \u2026)"
+        "Returns: MessageResponse (type, content, mentions, mention_roles, attachments, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -731,7 +731,7 @@ class GetWebhookMessage(OperationTool):
 
 
 class DeleteWebhookMessage(OperationTool):
-    """The tool `delete_webhook_message`."""
+    """DELETE /webhooks/{webhook_id}/{webhook_token}/messages/{message_id}."""
 
     name = "delete_webhook_message"
     description = "DELETE /webhooks/{webhook_id}/{webhook_token}/messages/{message_id}"
@@ -769,7 +769,7 @@ class DeleteWebhookMessage(OperationTool):
 
 
 class UpdateWebhookMessage(OperationTool):
-    """The tool `update_webhook_message`."""
+    """PATCH /webhooks/{webhook_id}/{webhook_token}/messages/{message_id}."""
 
     name = "update_webhook_message"
     description = "PATCH /webhooks/{webhook_id}/{webhook_token}/messages/{message_id}"
@@ -924,7 +924,7 @@ class UpdateWebhookMessage(OperationTool):
 
 
 class ExecuteSlackCompatibleWebhook(OperationTool):
-    """The tool `execute_slack_compatible_webhook`."""
+    """POST /webhooks/{webhook_id}/{webhook_token}/slack."""
 
     name = "execute_slack_compatible_webhook"
     description = (

@@ -15,12 +15,12 @@ from openapi_tools.runtime import (
 
 
 class GetApps(OperationTool):
-    """The tool `get_apps`."""
+    """GET /application: Return all applications."""
 
     name = "get_apps"
     description = (
         "Return all applications.\n"
-        "Returns: array of Application (id, name, description, internal, image, \u2026)"
+        "Returns: array of Application (id, name, description, internal, image, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -44,12 +44,11 @@ class GetApps(OperationTool):
 
 
 class CreateApp(OperationTool):
-    """The tool `create_app`."""
+    """POST /application: Create an application."""
 
     name = "create_app"
     description = (
-        "Create an application.\n"
-        "Returns: Application (id, name, description, internal, image, \u2026)"
+        "Create an application.\nReturns: Application (id, name, description, internal, image, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -69,8 +68,8 @@ class CreateApp(OperationTool):
             },
             "name": {
                 "description": (
-                    "The application name. This is how the application should be displayed to the "
-                    "user."
+                    "The application name. "
+                    "This is how the application should be displayed to the user."
                 ),
                 "type": "string",
                 "examples": ["Backup Server"],
@@ -111,7 +110,7 @@ class CreateApp(OperationTool):
 
 
 class UpdateApplication(OperationTool):
-    """The tool `update_application`."""
+    """PUT /application/{id}: Update an application."""
 
     name = "update_application"
     description = "Update an application."
@@ -134,8 +133,8 @@ class UpdateApplication(OperationTool):
             },
             "name": {
                 "description": (
-                    "The application name. This is how the application should be displayed to the "
-                    "user."
+                    "The application name. "
+                    "This is how the application should be displayed to the user."
                 ),
                 "type": "string",
                 "examples": ["Backup Server"],
@@ -177,7 +176,7 @@ class UpdateApplication(OperationTool):
 
 
 class DeleteApp(OperationTool):
-    """The tool `delete_app`."""
+    """DELETE /application/{id}: Delete an application."""
 
     name = "delete_app"
     description = "Delete an application.\nRequires elevated authentication."
@@ -207,12 +206,12 @@ class DeleteApp(OperationTool):
 
 
 class UploadAppImage(OperationTool):
-    """The tool `upload_app_image`."""
+    """POST /application/{id}/image: Upload an image for an application."""
 
     name = "upload_app_image"
     description = (
         "Upload an image for an application.\n"
-        "Returns: Application (id, name, description, internal, image, \u2026)"
+        "Returns: Application (id, name, description, internal, image, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -264,7 +263,7 @@ class UploadAppImage(OperationTool):
 
 
 class RemoveAppImage(OperationTool):
-    """The tool `remove_app_image`."""
+    """DELETE /application/{id}/image: Deletes an image of an application."""
 
     name = "remove_app_image"
     description = "Deletes an image of an application."
@@ -294,7 +293,7 @@ class RemoveAppImage(OperationTool):
 
 
 class UpdateAppSecurity(OperationTool):
-    """The tool `update_app_security`."""
+    """PUT /application/{id}/security: Perform security updates on an application."""
 
     name = "update_app_security"
     description = "Perform security updates on an application.\nRequires elevated authentication."
@@ -304,8 +303,8 @@ class UpdateAppSecurity(OperationTool):
             "id": {"type": "integer", "format": "int64", "description": "the application id"},
             "regenerateToken": {
                 "description": (
-                    "Whether to regenerate the token. Your client token must be elevated to "
-                    "perform this action."
+                    "Whether to regenerate the token. "
+                    "Your client token must be elevated to perform this action."
                 ),
                 "type": "boolean",
                 "examples": [True],

@@ -7,12 +7,12 @@ from openapi_tools.runtime import Operation, OperationTool, Property, RequestBod
 
 
 class LocalLogin(OperationTool):
-    """The tool `local_login`."""
+    """POST /auth/local/login: Authenticate via basic auth and create a session."""
 
     name = "local_login"
     description = (
         "Authenticate via basic auth and create a session.\n"
-        "Returns: CurrentUser (id, name, admin, createdAt, clientId, \u2026)"
+        "Returns: CurrentUser (id, name, admin, createdAt, clientId, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -37,7 +37,7 @@ class LocalLogin(OperationTool):
 
 
 class Logout(OperationTool):
-    """The tool `logout`."""
+    """POST /auth/logout: End the current session."""
 
     name = "logout"
     description = (

@@ -7,13 +7,13 @@ from openapi_tools.runtime import Operation, OperationTool, Parameter, Property,
 
 
 class GetClients(OperationTool):
-    """The tool `get_clients`."""
+    """GET /client: Return all clients."""
 
     name = "get_clients"
     description = (
         "Return all clients.\n"
         "Returns: array of Client (id, name, createdAt, elevatedUntil, "
-        "expiresAfterInactivitySeconds, \u2026)"
+        "expiresAfterInactivitySeconds, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -37,13 +37,12 @@ class GetClients(OperationTool):
 
 
 class CreateClient(OperationTool):
-    """The tool `create_client`."""
+    """POST /client: Create a client."""
 
     name = "create_client"
     description = (
         "Create a client.\n"
-        "Returns: Client (id, name, createdAt, elevatedUntil, expiresAfterInactivitySeconds, "
-        "\u2026)"
+        "Returns: Client (id, name, createdAt, elevatedUntil, expiresAfterInactivitySeconds, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -84,7 +83,7 @@ class CreateClient(OperationTool):
 
 
 class UpdateClient(OperationTool):
-    """The tool `update_client`."""
+    """PUT /client/{id}: Update a client."""
 
     name = "update_client"
     description = "Update a client."
@@ -129,7 +128,7 @@ class UpdateClient(OperationTool):
 
 
 class DeleteClient(OperationTool):
-    """The tool `delete_client`."""
+    """DELETE /client/{id}: Delete a client."""
 
     name = "delete_client"
     description = "Delete a client.\nRequires elevated authentication."
@@ -159,7 +158,7 @@ class DeleteClient(OperationTool):
 
 
 class ElevateClient(OperationTool):
-    """The tool `elevate_client`."""
+    """POST /client/{id}/elevate: Elevate a client session."""
 
     name = "elevate_client"
     description = "Elevate a client session.\nRequires elevated authentication."

@@ -7,7 +7,7 @@ from openapi_tools.runtime import Operation, OperationTool, Server
 
 
 class GetInfo(OperationTool):
-    """The tool `get_info`."""
+    """GET /gotifyinfo: Get gotify information."""
 
     name = "get_info"
     description = "Get gotify information.\nReturns: GotifyInfo (version, register, oidc)"
@@ -27,7 +27,7 @@ class GetInfo(OperationTool):
 
 
 class GetHealth(OperationTool):
-    """The tool `get_health`."""
+    """GET /health: Get health information."""
 
     name = "get_health"
     description = "Get health information.\nReturns: Health (health, database)"
@@ -47,7 +47,7 @@ class GetHealth(OperationTool):
 
 
 class GetVersion(OperationTool):
-    """The tool `get_version`."""
+    """GET /version: Get version information."""
 
     name = "get_version"
     description = "Get version information.\nReturns: VersionInfo (version, commit, buildDate)"

@@ -15,7 +15,7 @@ from openapi_tools.runtime import (
 
 
 class GetAppMessages(OperationTool):
-    """The tool `get_app_messages`."""
+    """GET /application/{id}/message: Return all messages from a specific application."""
 
     name = "get_app_messages"
     description = (
@@ -66,7 +66,7 @@ class GetAppMessages(OperationTool):
 
 
 class DeleteAppMessages(OperationTool):
-    """The tool `delete_app_messages`."""
+    """DELETE /application/{id}/message: Delete all messages from a specific application."""
 
     name = "delete_app_messages"
     description = "Delete all messages from a specific application."
@@ -96,7 +96,7 @@ class DeleteAppMessages(OperationTool):
 
 
 class GetMessages(OperationTool):
-    """The tool `get_messages`."""
+    """GET /message: Return all messages."""
 
     name = "get_messages"
     description = "Return all messages.\nReturns: PagedMessages (paging, messages)"
@@ -138,7 +138,7 @@ class GetMessages(OperationTool):
 
 
 class CreateMessage(OperationTool):
-    """The tool `create_message`."""
+    """POST /message: Create a message."""
 
     name = "create_message"
     description = (
@@ -153,8 +153,8 @@ class CreateMessage(OperationTool):
         "properties": {
             "appid": {
                 "description": (
-                    "The application id that send this message. Always set when returned via the "
-                    "API."
+                    "The application id that send this message. "
+                    "Always set when returned via the API."
                 ),
                 "type": "integer",
                 "format": "int64",
@@ -164,14 +164,15 @@ class CreateMessage(OperationTool):
                 "description": (
                     "The extra data sent along the message.\n"
                     "\n"
-                    "The extra fields are stored in a key-value scheme. Only accepted in "
-                    "CreateMessage requests with application/json content-type.\n"
+                    "The extra fields are stored in a key-value scheme. "
+                    "Only accepted in CreateMessage requests with application/json content-type.\n"
                     "\n"
                     "The keys should be in the following format: "
                     "<top-namespace>::[<sub-namespace>::]<action>\n"
                     "\n"
                     "These namespaces are reserved and might be used in the official clients: "
-                    "gotify android ios web server client. Do not use them for other purposes."
+                    "gotify android ios web server client. "
+                    "Do not use them for other purposes."
                 ),
                 "type": "object",
                 "additionalProperties": {},
@@ -189,7 +190,8 @@ class CreateMessage(OperationTool):
             },
             "priority": {
                 "description": (
-                    "The priority of the message. If unset, then the default priority of the\n"
+                    "The priority of the message. "
+                    "If unset, then the default priority of the\n"
                     "application will be used."
                 ),
                 "type": "integer",
@@ -236,7 +238,7 @@ class CreateMessage(OperationTool):
 
 
 class DeleteMessages(OperationTool):
-    """The tool `delete_messages`."""
+    """DELETE /message: Delete all messages."""
 
     name = "delete_messages"
     description = "Delete all messages."
@@ -262,7 +264,7 @@ class DeleteMessages(OperationTool):
 
 
 class DeleteMessage(OperationTool):
-    """The tool `delete_message`."""
+    """DELETE /message/{id}: Deletes a message with an id."""
 
     name = "delete_message"
     description = "Deletes a message with an id."
@@ -292,12 +294,12 @@ class DeleteMessage(OperationTool):
 
 
 class StreamMessages(OperationTool):
-    """The tool `stream_messages`."""
+    """GET /stream: Websocket, return newly created messages."""
 
     name = "stream_messages"
     description = (
         "Websocket, return newly created messages.\n"
-        "Returns: Message (id, appid, message, date, extras, \u2026)"
+        "Returns: Message (id, appid, message, date, extras, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",

@@ -7,7 +7,7 @@ from openapi_tools.runtime import Operation, OperationTool, Parameter, Property,
 
 
 class OidcCallback(OperationTool):
-    """The tool `oidc_callback`."""
+    """GET /auth/oidc/callback: Handle the OIDC provider callback (browser)."""
 
     name = "oidc_callback"
     description = (
@@ -40,12 +40,13 @@ class OidcCallback(OperationTool):
 
 
 class OidcElevate(OperationTool):
-    """The tool `oidc_elevate`."""
+    """GET /auth/oidc/elevate: Start the OIDC flow to elevate an existing client session ..."""
 
     name = "oidc_elevate"
     description = (
         "Start the OIDC flow to elevate an existing client session (browser).\n"
-        "Redirects the user to the OIDC provider's authorization endpoint. After\n"
+        "Redirects the user to the OIDC provider's authorization endpoint. "
+        "After\n"
         "successful authentication, the referenced client session is elevated for\n"
         "the requested duration."
     )
@@ -74,13 +75,14 @@ class OidcElevate(OperationTool):
 
 
 class ExternalAuthorize(OperationTool):
-    """The tool `external_authorize`."""
+    """POST /auth/oidc/external/authorize: Initiate the OIDC authorization flow for a native ..."""
 
     name = "external_authorize"
     description = (
         "Initiate the OIDC authorization flow for a native app.\n"
         "The app generates a PKCE code_verifier and code_challenge, then calls this\n"
-        "endpoint. The server forwards the code_challenge to the OIDC provider and\n"
+        "endpoint. "
+        "The server forwards the code_challenge to the OIDC provider and\n"
         "returns the authorization URL for the app to open in a browser."
     )
     input_schema: ClassVar[dict[str, Any]] = {
@@ -121,14 +123,15 @@ class ExternalAuthorize(OperationTool):
 
 
 class ExternalToken(OperationTool):
-    """The tool `external_token`."""
+    """POST /auth/oidc/external/token: Exchange an authorization code for a gotify client token."""
 
     name = "external_token"
     description = (
         "Exchange an authorization code for a gotify client token.\n"
         "After the user authenticates with the OIDC provider and the app receives\n"
         "the authorization code via redirect, the app calls this endpoint with the\n"
-        "code and PKCE code_verifier. The server exchanges the code with the OIDC\n"
+        "code and PKCE code_verifier. "
+        "The server exchanges the code with the OIDC\n"
         "provider and returns a gotify client token."
     )
     input_schema: ClassVar[dict[str, Any]] = {
@@ -168,7 +171,7 @@ class ExternalToken(OperationTool):
 
 
 class OidcLogin(OperationTool):
-    """The tool `oidc_login`."""
+    """GET /auth/oidc/login: Start the OIDC login flow (browser)."""
 
     name = "oidc_login"
     description = (

@@ -7,12 +7,12 @@ from openapi_tools.runtime import Operation, OperationTool, Parameter, Server
 
 
 class GetPlugins(OperationTool):
-    """The tool `get_plugins`."""
+    """GET /plugin: Return all plugins."""
 
     name = "get_plugins"
     description = (
         "Return all plugins.\n"
-        "Returns: array of PluginConf (id, createdAt, name, token, modulePath, \u2026)"
+        "Returns: array of PluginConf (id, createdAt, name, token, modulePath, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -36,7 +36,7 @@ class GetPlugins(OperationTool):
 
 
 class GetPluginConfig(OperationTool):
-    """The tool `get_plugin_config`."""
+    """GET /plugin/{id}/config: Get YAML configuration for Configurer plugin."""
 
     name = "get_plugin_config"
     description = "Get YAML configuration for Configurer plugin."
@@ -66,7 +66,7 @@ class GetPluginConfig(OperationTool):
 
 
 class UpdatePluginConfig(OperationTool):
-    """The tool `update_plugin_config`."""
+    """POST /plugin/{id}/config: Update YAML configuration for Configurer plugin."""
 
     name = "update_plugin_config"
     description = "Update YAML configuration for Configurer plugin."
@@ -96,7 +96,7 @@ class UpdatePluginConfig(OperationTool):
 
 
 class DisablePlugin(OperationTool):
-    """The tool `disable_plugin`."""
+    """POST /plugin/{id}/disable: Disable a plugin."""
 
     name = "disable_plugin"
     description = "Disable a plugin."
@@ -126,7 +126,7 @@ class DisablePlugin(OperationTool):
 
 
 class GetPluginDisplay(OperationTool):
-    """The tool `get_plugin_display`."""
+    """GET /plugin/{id}/display: Get display info for a Displayer plugin."""
 
     name = "get_plugin_display"
     description = "Get display info for a Displayer plugin."
@@ -156,7 +156,7 @@ class GetPluginDisplay(OperationTool):
 
 
 class EnablePlugin(OperationTool):
-    """The tool `enable_plugin`."""
+    """POST /plugin/{id}/enable: Enable a plugin."""
 
     name = "enable_plugin"
     description = "Enable a plugin."

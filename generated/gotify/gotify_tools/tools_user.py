@@ -7,7 +7,7 @@ from openapi_tools.runtime import Operation, OperationTool, Parameter, Property,
 
 
 class CurrentUser(OperationTool):
-    """The tool `current_user`."""
+    """GET /current/user: Return the current user."""
 
     name = "current_user"
     description = (
@@ -37,7 +37,7 @@ class CurrentUser(OperationTool):
 
 
 class UpdateCurrentUser(OperationTool):
-    """The tool `update_current_user`."""
+    """POST /current/user/password: Update the password of the current user."""
 
     name = "update_current_user"
     description = "Update the password of the current user.\nRequires elevated authentication."
@@ -71,7 +71,7 @@ class UpdateCurrentUser(OperationTool):
 
 
 class GetUsers(OperationTool):
-    """The tool `get_users`."""
+    """GET /user: Return all users."""
 
     name = "get_users"
     description = (
@@ -101,7 +101,7 @@ class GetUsers(OperationTool):
 
 
 class CreateUser(OperationTool):
-    """The tool `create_user`."""
+    """POST /user: Create a user."""
 
     name = "create_user"
     description = (
@@ -155,7 +155,7 @@ class CreateUser(OperationTool):
 
 
 class GetUser(OperationTool):
-    """The tool `get_user`."""
+    """GET /user/{id}: Get a user."""
 
     name = "get_user"
     description = (
@@ -185,7 +185,7 @@ class GetUser(OperationTool):
 
 
 class UpdateUser(OperationTool):
-    """The tool `update_user`."""
+    """POST /user/{id}: Update a user."""
 
     name = "update_user"
     description = (
@@ -239,7 +239,7 @@ class UpdateUser(OperationTool):
 
 
 class DeleteUser(OperationTool):
-    """The tool `delete_user`."""
+    """DELETE /user/{id}: Deletes a user."""
 
     name = "delete_user"
     description = "Deletes a user.\nRequires elevated authentication."

@@ -53,8 +53,8 @@ TICKET_ID: dict[str, Any] = {
 
 TICKET_TYPE: dict[str, Any] = {
     "description": (
-        "Type of ticket being purchased. Use `general` for regular museum entry and `event` for "
-        "tickets to special events."
+        "Type of ticket being purchased. "
+        "Use `general` for regular museum entry and `event` for tickets to special events."
     ),
     "type": "string",
     "enum": ["event", "general"],

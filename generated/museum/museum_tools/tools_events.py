@@ -17,13 +17,13 @@ from . import schemas
 
 
 class CreateSpecialEvent(OperationTool):
-    """The tool `create_special_event`."""
+    """POST /special-events: Create special events."""
 
     name = "create_special_event"
     description = (
         "Create special events\n"
         "Creates a new special event for the museum.\n"
-        "Returns: SpecialEvent (name, location, eventDescription, dates, price, \u2026)"
+        "Returns: SpecialEvent (name, location, eventDescription, dates, price, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -75,13 +75,13 @@ class CreateSpecialEvent(OperationTool):
 
 
 class ListSpecialEvents(OperationTool):
-    """The tool `list_special_events`."""
+    """GET /special-events: List special events."""
 
     name = "list_special_events"
     description = (
         "List special events\n"
         "Return a list of upcoming special events at the museum.\n"
-        "Returns: array of SpecialEvent (name, location, eventDescription, dates, price, \u2026)"
+        "Returns: array of SpecialEvent (name, location, eventDescription, dates, price, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -91,8 +91,8 @@ class ListSpecialEvents(OperationTool):
                 "format": "date",
                 "examples": ["2023-02-23"],
                 "description": (
-                    "Starting date to retrieve future operating hours from. Defaults to today's "
-                    "date."
+                    "Starting date to retrieve future operating hours from. "
+                    "Defaults to today's date."
                 ),
             },
             "endDate": {
@@ -100,8 +100,8 @@ class ListSpecialEvents(OperationTool):
                 "format": "date",
                 "examples": ["2023-04-18"],
                 "description": (
-                    "End of a date range to retrieve special events for. Defaults to 7 days after "
-                    "`startDate`."
+                    "End of a date range to retrieve special events for. "
+                    "Defaults to 7 days after `startDate`."
                 ),
             },
             "page": {
@@ -139,13 +139,13 @@ class ListSpecialEvents(OperationTool):
 
 
 class GetSpecialEvent(OperationTool):
-    """The tool `get_special_event`."""
+    """GET /special-events/{eventId}: Get special event."""
 
     name = "get_special_event"
     description = (
         "Get special event\n"
         "Get details about a special event.\n"
-        "Returns: SpecialEvent (name, location, eventDescription, dates, price, \u2026)"
+        "Returns: SpecialEvent (name, location, eventDescription, dates, price, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -173,7 +173,7 @@ class GetSpecialEvent(OperationTool):
 
 
 class UpdateSpecialEvent(OperationTool):
-    """The tool `update_special_event`."""
+    """PATCH /special-events/{eventId}: Update special event."""
 
     name = "update_special_event"
     description = "Update special event\nUpdate the details of a special event."
@@ -231,12 +231,13 @@ class UpdateSpecialEvent(OperationTool):
 
 
 class DeleteSpecialEvent(OperationTool):
-    """The tool `delete_special_event`."""
+    """DELETE /special-events/{eventId}: Delete special event."""
 
     name = "delete_special_event"
     description = (
         "Delete special event\n"
-        "Delete a special event from the collection. Allows museum to cancel planned events."
+        "Delete a special event from the collection. "
+        "Allows museum to cancel planned events."
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",

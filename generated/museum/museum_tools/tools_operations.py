@@ -7,7 +7,7 @@ from openapi_tools.runtime import Operation, OperationTool, Paging, Parameter, S
 
 
 class GetMuseumHours(OperationTool):
-    """The tool `get_museum_hours`."""
+    """GET /museum-hours: Get museum hours."""
 
     name = "get_museum_hours"
     description = (
@@ -23,8 +23,8 @@ class GetMuseumHours(OperationTool):
                 "format": "date",
                 "examples": ["2023-02-23"],
                 "description": (
-                    "Starting date to retrieve future operating hours from. Defaults to today's "
-                    "date."
+                    "Starting date to retrieve future operating hours from. "
+                    "Defaults to today's date."
                 ),
             },
             "page": {

@@ -9,14 +9,13 @@ from . import schemas
 
 
 class BuyMuseumTickets(OperationTool):
-    """The tool `buy_museum_tickets`."""
+    """POST /tickets: Buy museum tickets."""
 
     name = "buy_museum_tickets"
     description = (
         "Buy museum tickets\n"
         "Purchase museum tickets for general entry or special events.\n"
-        "Returns: MuseumTicketsConfirmation (ticketId, ticketDate, ticketType, eventId, message, "
-        "\u2026)"
+        "Returns: MuseumTicketsConfirmation (ticketId, ticketDate, ticketType, eventId, message, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -31,8 +30,8 @@ class BuyMuseumTickets(OperationTool):
             "eventId": {
                 "$ref": "#/$defs/EventId",
                 "description": (
-                    "Unique identifier for a special event. Required if purchasing tickets for the "
-                    "museum's special events."
+                    "Unique identifier for a special event. "
+                    "Required if purchasing tickets for the museum's special events."
                 ),
             },
         },
@@ -69,12 +68,13 @@ class BuyMuseumTickets(OperationTool):
 
 
 class GetTicketCode(OperationTool):
-    """The tool `get_ticket_code`."""
+    """GET /tickets/{ticketId}/qr: Get ticket QR code."""
 
     name = "get_ticket_code"
     description = (
         "Get ticket QR code\n"
-        "Return an image of your ticket with scannable QR code. Used for event entry.\n"
+        "Return an image of your ticket with scannable QR code. "
+        "Used for event entry.\n"
         "Returns: image/png"
     )
     input_schema: ClassVar[dict[str, Any]] = {

@@ -9,7 +9,7 @@ from . import schemas
 
 
 class UpdatePet(OperationTool):
-    """The tool `update_pet`."""
+    """PUT /pet: Update an existing pet."""
 
     name = "update_pet"
     description = "Update an existing pet.\nUpdate an existing pet by Id."
@@ -65,11 +65,11 @@ class UpdatePet(OperationTool):
 
 
 class AddPet(OperationTool):
-    """The tool `add_pet`."""
+    """POST /pet: Add a new pet to the store."""
 
     name = "add_pet"
     description = (
-        "Add a new pet to the store.\nReturns: Pet (name, photoUrls, id, category, tags, \u2026)"
+        "Add a new pet to the store.\nReturns: Pet (name, photoUrls, id, category, tags, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -123,13 +123,13 @@ class AddPet(OperationTool):
 
 
 class FindPetsByStatus(OperationTool):
-    """The tool `find_pets_by_status`."""
+    """GET /pet/findByStatus: Finds Pets by status."""
 
     name = "find_pets_by_status"
     description = (
         "Finds Pets by status.\n"
         "Multiple status values can be provided with comma separated strings.\n"
-        "Returns: array of Pet (name, photoUrls, id, category, tags, \u2026)"
+        "Returns: array of Pet (name, photoUrls, id, category, tags, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -156,13 +156,13 @@ class FindPetsByStatus(OperationTool):
 
 
 class FindPetsByTags(OperationTool):
-    """The tool `find_pets_by_tags`."""
+    """GET /pet/findByTags: Finds Pets by tags."""
 
     name = "find_pets_by_tags"
     description = (
         "Finds Pets by tags.\n"
-        "Multiple tags can be provided with comma separated strings. Use tag1, tag2, tag3 for "
-        "testing."
+        "Multiple tags can be provided with comma separated strings. "
+        "Use tag1, tag2, tag3 for testing."
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -188,13 +188,13 @@ class FindPetsByTags(OperationTool):
 
 
 class GetPetById(OperationTool):
-    """The tool `get_pet_by_id`."""
+    """GET /pet/{petId}: Find pet by ID."""
 
     name = "get_pet_by_id"
     description = (
         "Find pet by ID.\n"
         "Returns a single pet.\n"
-        "Returns: Pet (name, photoUrls, id, category, tags, \u2026)"
+        "Returns: Pet (name, photoUrls, id, category, tags, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -217,13 +217,13 @@ class GetPetById(OperationTool):
 
 
 class UpdatePetWithForm(OperationTool):
-    """The tool `update_pet_with_form`."""
+    """POST /pet/{petId}: Updates a pet in the store with form data."""
 
     name = "update_pet_with_form"
     description = (
         "Updates a pet in the store with form data.\n"
         "Updates a pet resource based on the form data.\n"
-        "Returns: Pet (name, photoUrls, id, category, tags, \u2026)"
+        "Returns: Pet (name, photoUrls, id, category, tags, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -256,7 +256,7 @@ class UpdatePetWithForm(OperationTool):
 
 
 class DeletePet(OperationTool):
-    """The tool `delete_pet`."""
+    """DELETE /pet/{petId}: Deletes a pet."""
 
     name = "delete_pet"
     description = "Deletes a pet.\nDelete a pet."
@@ -283,7 +283,7 @@ class DeletePet(OperationTool):
 
 
 class UploadFile(OperationTool):
-    """The tool `upload_file`."""
+    """POST /pet/{petId}/uploadImage: Uploads an image."""
 
     name = "upload_file"
     description = (

@@ -7,7 +7,7 @@ from openapi_tools.runtime import Operation, OperationTool, Parameter, Property,
 
 
 class GetInventory(OperationTool):
-    """The tool `get_inventory`."""
+    """GET /store/inventory: Returns pet inventories by status."""
 
     name = "get_inventory"
     description = "Returns pet inventories by status.\nReturns a map of status codes to quantities."
@@ -28,13 +28,13 @@ class GetInventory(OperationTool):
 
 
 class PlaceOrder(OperationTool):
-    """The tool `place_order`."""
+    """POST /store/order: Place an order for a pet."""
 
     name = "place_order"
     description = (
         "Place an order for a pet.\n"
         "Place a new order in the store.\n"
-        "Returns: Order (id, petId, quantity, shipDate, status, \u2026)"
+        "Returns: Order (id, petId, quantity, shipDate, status, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -76,13 +76,13 @@ class PlaceOrder(OperationTool):
 
 
 class GetOrderById(OperationTool):
-    """The tool `get_order_by_id`."""
+    """GET /store/order/{orderId}: Find purchase order by ID."""
 
     name = "get_order_by_id"
     description = (
         "Find purchase order by ID.\n"
-        "For valid response try integer IDs with value <= 5 or > 10. Other values will generate "
-        "exceptions."
+        "For valid response try integer IDs with value <= 5 or > 10. "
+        "Other values will generate exceptions."
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -108,13 +108,13 @@ class GetOrderById(OperationTool):
 
 
 class DeleteOrder(OperationTool):
-    """The tool `delete_order`."""
+    """DELETE /store/order/{orderId}: Delete purchase order by identifier."""
 
     name = "delete_order"
     description = (
         "Delete purchase order by identifier.\n"
-        "For valid response try integer IDs with value < 1000. Anything above 1000 or non-integers "
-        "will generate API errors."
+        "For valid response try integer IDs with value < 1000. "
+        "Anything above 1000 or non-integers will generate API errors."
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",

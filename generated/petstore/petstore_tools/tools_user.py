@@ -9,13 +9,13 @@ from . import schemas
 
 
 class CreateUser(OperationTool):
-    """The tool `create_user`."""
+    """POST /user: Create user."""
 
     name = "create_user"
     description = (
         "Create user.\n"
         "This can only be done by the logged in user.\n"
-        "Returns: User (id, username, firstName, lastName, email, \u2026)"
+        "Returns: User (id, username, firstName, lastName, email, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -61,12 +61,12 @@ class CreateUser(OperationTool):
 
 
 class CreateUsersWithListInput(OperationTool):
-    """The tool `create_users_with_list_input`."""
+    """POST /user/createWithList: Creates list of users with given input array."""
 
     name = "create_users_with_list_input"
     description = (
         "Creates list of users with given input array.\n"
-        "Returns: User (id, username, firstName, lastName, email, \u2026)"
+        "Returns: User (id, username, firstName, lastName, email, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -86,7 +86,7 @@ class CreateUsersWithListInput(OperationTool):
 
 
 class LoginUser(OperationTool):
-    """The tool `login_user`."""
+    """GET /user/login: Logs user into the system."""
 
     name = "login_user"
     description = (
@@ -115,7 +115,7 @@ class LoginUser(OperationTool):
 
 
 class LogoutUser(OperationTool):
-    """The tool `logout_user`."""
+    """GET /user/logout: Logs out current logged in user session."""
 
     name = "logout_user"
     description = "Logs out current logged in user session.\nLog user out of the system."
@@ -134,13 +134,13 @@ class LogoutUser(OperationTool):
 
 
 class GetUserByName(OperationTool):
-    """The tool `get_user_by_name`."""
+    """GET /user/{username}: Get user by user name."""
 
     name = "get_user_by_name"
     description = (
         "Get user by user name.\n"
         "Get user detail based on username.\n"
-        "Returns: User (id, username, firstName, lastName, email, \u2026)"
+        "Returns: User (id, username, firstName, lastName, email, …)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -165,7 +165,7 @@ class GetUserByName(OperationTool):
 
 
 class UpdateUser(OperationTool):
-    """The tool `update_user`."""
+    """PUT /user/{username}: Update user resource."""
 
     name = "update_user"
     description = "Update user resource.\nThis can only be done by the logged in user."
@@ -215,7 +215,7 @@ class UpdateUser(OperationTool):
 
 
 class DeleteUser(OperationTool):
-    """The tool `delete_user`."""
+    """DELETE /user/{username}: Delete user resource."""
 
     name = "delete_user"
     description = (
