@@ -123,7 +123,7 @@ function hasOnlyProperties(schema) {
 
 /** Return whether a schema takes strings, and else only what is neither object nor array. */
 function isScalar(schema, root) {
-  const kinds = describeType(schema, root).split(" or ");
+  const kinds = typeNames(schema, root);
   return kinds.includes("string")
     && kinds.every((kind) => ["string", "integer", "number", "boolean", "null"].includes(kind));
 }

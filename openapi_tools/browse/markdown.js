@@ -6,7 +6,7 @@ const DEEPEST_MARKDOWN = 6;
 // Bounds on what one mark may enclose: without them, many open marks would be quadratic.
 const LONGEST_LABEL = 600;
 const LONGEST_URL = 2000;
-const SHORT_LINE = 56; // characters; a shorter line was ended on purpose
+const SHORT_LINE = 56; // characters; a shorter line with a sentence's end was ended on purpose
 const SAFE_SCHEMES = ["https:", "http:", "mailto:"];
 
 /** Return a description as block elements inside one element. */
@@ -182,5 +182,6 @@ function interruptsParagraph(lines, at) {
 
 /** Return a break after a line that its author ended early, and a space after a wrapped line. */
 function lineBreak(line) {
-  return line.endsWith("  ") || line.endsWith("\\") || line.length < SHORT_LINE ? el("br") : " ";
+  const isEnded = line.length < SHORT_LINE && /[.:!?]$/.test(line);
+  return isEnded || line.endsWith("  ") || line.endsWith("\\") ? el("br") : " ";
 }

@@ -68,14 +68,21 @@ function partBars(definition, inner, schema) {
   if (isObject(schema.$defs)) parts.push({ name: "shared parts", bytes: size(schema.$defs) });
   parts.sort((one, other) => other.bytes - one.bytes);
   const displayed = parts.slice(0, MOST_PARTS);
-  const listed = displayed.reduce((sum, { bytes }) => sum + bytes, 0);
+  const others = parts.slice(MOST_PARTS);
+  if (others.length) {
+    displayed.push({ name: countOf(others.length, "smaller part"), bytes: sumBytes(others) });
+  }
   const total = Math.max(size(definition.value), 1);
-  const rest = { name: "the rest", bytes: Math.max(0, total - listed) };
+  const frame = { name: "name and keys", bytes: Math.max(0, total - sumBytes(parts)) };
   return el("div", {}, el("h4", {}, "Where the tokens go"),
-    el("ul", { class: "bars" }, [...displayed, rest].map((part) => el("li", {},
+    el("ul", { class: "bars" }, [...displayed, frame].map((part) => el("li", {},
       el(part.isArgument ? "code" : "span", { class: "bar-name", dir: "auto" }, part.name),
       meter(part.bytes / total, "model"),
       el("span", { class: "bar-value" }, formatPercent(part.bytes / total))))));
+}
+
+function sumBytes(parts) {
+  return parts.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
 /** Return the changes with the places that share each of them. */

@@ -11,6 +11,7 @@ const SUBSCHEMAS = { not: "not", if: "if", then: "then", else: "else", items: "e
   unevaluatedProperties: "unevaluated properties", unevaluatedItems: "unevaluated items" };
 const SCHEMA_MAPS = { patternProperties: "properties like", dependentSchemas: "with" };
 const MOST_REFERENCES = 20;
+const MOST_TYPES = 3; // that a label names
 const MOST_VALUES = 24; // of an enum that are displayed at once
 
 /** Return a schema without a reference at its root, and the names of the parts that it went by. */
@@ -38,23 +39,26 @@ function definitionName(reference) {
 
 /** Return the kinds of value that a schema takes, in words. */
 function describeType(schema, root, depth = 0) {
+  const names = typeNames(schema, root, depth);
+  const rest = names.length - MOST_TYPES;
+  return rest > 1 ? `${names.slice(0, MOST_TYPES).join(", ")} or ${rest} other types`
+    : names.join(" or ");
+}
+
+function typeNames(schema, root, depth = 0) {
   const { schema: node, names } = followReferences(schema, root);
-  if (node === true || (isObject(node) && !Object.keys(node).length)) return "any";
-  if (!isObject(node)) return "nothing";
+  if (node === true || (isObject(node) && !Object.keys(node).length)) return ["any"];
+  if (!isObject(node)) return ["nothing"];
   const name = node.title && names.length ? String(node.title) : names.at(-1);
   const kinds = [node.type || []].flat();
-  if (kinds.length) {
-    return kinds.map((kind) => describeKind(kind, node, { root, name, depth })).join(" or ");
+  if (kinds.length) return kinds.map((kind) => describeKind(kind, node, { root, name, depth }));
+  const branches = [node.anyOf, node.oneOf].find((each) => Array.isArray(each) && depth < 2);
+  if (branches) {
+    return [...new Set(branches.flatMap((part) => typeNames(part, root, depth + 1)))];
   }
-  for (const key of ["anyOf", "oneOf"]) {
-    if (Array.isArray(node[key]) && depth < 2) {
-      const types = node[key].map((part) => describeType(part, root, depth + 1));
-      return [...new Set(types)].join(" or ");
-    }
-  }
-  if (name) return name;
-  if (node.enum || Object.hasOwn(node, "const")) return "enum";
-  return node.properties ? "object" : "any";
+  if (name) return [name];
+  if (node.enum || Object.hasOwn(node, "const")) return ["enum"];
+  return [node.properties ? "object" : "any"];
 }
 
 function describeKind(kind, node, { root, name, depth }) {

@@ -1,6 +1,8 @@
 // One tool: what the document says, a form with its request and response, the model's view, facts.
 "use strict";
 
+const LONGEST_SUMMARY = 160; // characters
+
 /** Return the view of a tool; `context` has the store, the index, the profile and the needs. */
 function toolView(tool, context) {
   return [
@@ -31,9 +33,15 @@ function descriptionView(tool) {
   const summary = isDocumented ? documented.summary : first;
   const body = isDocumented ? documented.description : rest.join("\n");
   return [
-    summary ? markdownLine(summary, "p", "summary") : null,
+    summary ? summaryView(summary) : null,
     body.trim() && body.trim() !== summary.trim() ? foldedProse(body) : null,
   ];
+}
+
+/** Return a summary as the line that it should be; some documents have paragraphs there. */
+function summaryView(summary) {
+  const isLine = summary.length <= LONGEST_SUMMARY && !summary.includes("\n");
+  return isLine ? markdownLine(summary, "p", "summary") : foldedProse(summary);
 }
 
 /** Return the form, the request that it makes, and in server mode the call. */
