@@ -19,6 +19,7 @@ from openapi_tools.common.json_values import (
 from openapi_tools.common.visible_text import strip_markup
 from openapi_tools.errors import CallError, OpenAPIToolsError
 from openapi_tools.providers.definitions import (
+    MOST_TOOLS,
     PROFILES,
     DefinitionLimits,
     define_tool,
@@ -26,7 +27,6 @@ from openapi_tools.providers.definitions import (
 )
 from openapi_tools.providers.forms import CannotExpress
 from openapi_tools.providers.memory import Memory
-from openapi_tools.providers.toolset_definitions import MOST_TOOLS
 from openapi_tools.requests import document_server_url, preview_request
 from openapi_tools.search import costs
 from openapi_tools.search.producers import SHOWN, Producers

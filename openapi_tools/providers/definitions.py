@@ -64,6 +64,14 @@ _SCHEMA_KEYS = {
 
 PROFILES: tuple[str, ...] = tuple(_SCHEMA_KEYS)  # every profile, by its name
 
+MOST_TOOLS: dict[str, int] = {
+    "openai": 128,
+    "openai_strict": 128,
+    "openai_responses": 128,
+    "gemini": 512,
+}
+"""How many tools a provider takes in one request."""
+
 MOST_CHARACTERS = 256_000  # characters of an input schema as JSON, in the form of a profile
 
 # Parts of the budget for the schema before it is written for Gemini, which makes it longer.

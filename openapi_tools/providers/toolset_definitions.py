@@ -13,6 +13,7 @@ from pydantic_core import from_json, to_json
 
 from openapi_tools.errors import SettingsError
 from openapi_tools.providers.definitions import (
+    MOST_TOOLS,
     check_profile,
     define_tool,
     flatten_function,
@@ -29,14 +30,6 @@ if TYPE_CHECKING:
     from openapi_tools.providers.definitions import DescribedTool
 
     Schema = dict[str, Any]
-
-MOST_TOOLS: dict[str, int] = {
-    "openai": 128,
-    "openai_strict": 128,
-    "openai_responses": 128,
-    "gemini": 512,
-}
-"""How many tools a provider takes in one request."""
 
 MIN_SECONDS = 0.1  # of CPU; what takes less is not worth a file
 MAX_BYTES = 16 * 1024 * 1024  # of a file; larger definitions are longer than a model can read
@@ -164,6 +157,15 @@ class ToolsetDefinitions:
         if self.programmatic:
             return bool(getattr(tool, "method", ""))
         return self.profile in _RESPONSE_KEYS and declares_response(tool)
+
+
+def describe_excess(profile: str, count: int) -> str:
+    """Return the note on more tools than a provider takes in one request; empty for fewer."""
+    limit = MOST_TOOLS.get(profile, count)
+    if count <= limit:
+        return ""
+    excess = f"accepts {limit} tools in one request, but there are {count}"
+    return f"{profile}: the provider {excess}; select the ones you need."
 
 
 def defer_definitions(

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.common.json_values import dump_json
 from openapi_tools.errors import MissingExtraError
-from openapi_tools.providers.definitions import write_brief_definition
-from openapi_tools.providers.toolset_definitions import MOST_TOOLS
+from openapi_tools.providers.definitions import MOST_TOOLS, write_brief_definition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -45,9 +45,9 @@ class DefinitionLists:
         """
         # Start-up time: tools are loaded and called without them.
         from openapi_tools.providers.toolset_definitions import (
-            MOST_TOOLS,
             ToolsetDefinitions,
             defer_definitions,
+            describe_excess,
         )
 
         writer = self._definitions
@@ -55,12 +55,10 @@ class DefinitionLists:
             writer = ToolsetDefinitions(profile, index, programmatic=programmatic)
             self._definitions = writer
         definitions, notes = writer.write(tools)
-        limit = MOST_TOOLS.get(profile, len(definitions))
         if defer:
             definitions = defer_definitions(profile, definitions, tools)
-        elif len(definitions) > limit:
-            excess = f"accepts {limit} tools in one request, but there are {len(definitions)}"
-            notes.append(f"{profile}: the provider {excess}; select the ones you need.")
+        elif excess := describe_excess(profile, len(definitions)):
+            notes.append(excess)
         self.profile, self.notes[profile] = profile, notes
         self.declares_responses = any(map(writer.declares_response, tools))
         return definitions

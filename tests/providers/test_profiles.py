@@ -27,6 +27,7 @@ from profile_values import (
 from openapi_tools import Settings, load_tools
 from openapi_tools.errors import OpenAPIToolsError, SettingsError
 from openapi_tools.providers.definitions import (
+    MOST_TOOLS,
     PROFILES,
     CannotExpress,
     Memory,
@@ -35,7 +36,6 @@ from openapi_tools.providers.definitions import (
     define_tool,
 )
 from openapi_tools.providers.restore import Restorer
-from openapi_tools.providers.toolset_definitions import MOST_TOOLS
 
 
 def restored(member, profile, value):
