@@ -83,7 +83,7 @@ def _flaws_of(error: Any, keyword: str, place: Place, root: Node) -> Iterator[Fl
     if keyword == "falseSchema":
         yield Flaw(place, "false", None, None)
     elif not isinstance(schema, dict):
-        yield Flaw(place, "", None, error.instance)
+        yield Flaw(place, "", None, _instance_of(error))
     elif keyword == "propertyNames":
         inner = error.kind.error
         for flaw in read_flaws([inner], root):
@@ -95,7 +95,7 @@ def _flaws_of(error: Any, keyword: str, place: Place, root: Node) -> Iterator[Fl
 
 
 def _keyword_flaws(error: Any, keyword: str, place: Place, schema: Node) -> Iterator[Flaw]:
-    kind, value, word = error.kind, error.instance, str(error.schema_path[-1])
+    kind, value, word = error.kind, _instance_of(error), str(error.schema_path[-1])
     limit = schema.get(word)
     match keyword:
         case "type":
@@ -114,6 +114,12 @@ def _keyword_flaws(error: Any, keyword: str, place: Place, schema: Node) -> Iter
             yield Flaw(place, word, schema, None)
         case _:
             yield Flaw(place, keyword, limit, value)
+
+
+def _instance_of(error: Any) -> Any:
+    # jsonschema-rs sorts names up to 0.60, and no more since: messages are the same with both.
+    instance = error.instance
+    return dict(sorted(instance.items())) if isinstance(instance, dict) else instance
 
 
 def _find_node(root: Any, path: list[Any]) -> Any:
@@ -136,10 +142,10 @@ def _union_flaws(error: Any, branches: list[Schema], place: Place, root: Node) -
     fitting = [index for index, errors in enumerate(context) if not errors]
     if fitting:
         names = [_label(branches[index], index) for index in fitting[:5]]
-        yield Flaw(place, "oneOf", names, error.instance)
+        yield Flaw(place, "oneOf", names, _instance_of(error))
         return
     branch_flaws = [list(islice(read_flaws(e, root), _PER_BRANCH)) for e in context[:_BRANCHES]]
-    if merged := _merge_flaws(branch_flaws, place, error.instance):
+    if merged := _merge_flaws(branch_flaws, place, _instance_of(error)):
         yield merged
         return
     distances = [_distance(flaws, place) for flaws in branch_flaws]
