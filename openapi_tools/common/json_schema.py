@@ -85,6 +85,13 @@ def schema_types(schema: Any) -> set[str]:
     return names - {"null"}
 
 
+def property_names(schema: Mapping[str, Any]) -> list[str]:
+    """Return the names of properties that a schema lists, also in its combined schemas."""
+    branches = [b for key in ("allOf", *UNIONS) for b in schema.get(key, ())]
+    parts = [schema, *(branch for branch in branches if isinstance(branch, dict))]
+    return list(dict.fromkeys(name for part in parts for name in part.get("properties", ())))
+
+
 def is_file(schema: Mapping[str, Any], *, untyped: bool) -> bool:
     """Return whether a converted schema describes bytes; `untyped` as of 3.1 and later."""
     if is_binary(schema):

@@ -52,6 +52,9 @@ with require_extra("mcp"):
     from mcp.types import INVALID_PARAMS
     from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
+LIST_SECONDS = 300.0
+"""The lifetime of lists: a document is seldom read again sooner."""
+
 _UNNAMED = "openapi-tools"
 # Clients may restart their timeout with each notification (MCP, basic/lifecycle, timeouts);
 # most calls end before the first one.
@@ -84,6 +87,8 @@ class ToolsServer(Server[Any]):
         group: A function of a request, used with `visible`: clients whose requests have equal
             values see the same tools, which are then determined once. Without it, `visible` is
             called for each tool in each request.
+        lifetime: Seconds for which clients may use a list again without asking, unless they are
+            notified of a change; 0 where tools may change at any time.
     """
 
     def __init__(
@@ -95,6 +100,7 @@ class ToolsServer(Server[Any]):
         context: Callable[[ServerRequestContext[Any]], Any] | None = None,
         visible: Callable[[OperationTool, ServerRequestContext[Any]], bool] | None = None,
         group: Callable[[ServerRequestContext[Any]], Hashable] | None = None,
+        lifetime: float = LIST_SECONDS,
     ) -> None:
         document = getattr(toolset, "document", None)
         self._context, self._visibility = context, Visibility(visible, group)
@@ -111,6 +117,7 @@ class ToolsServer(Server[Any]):
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
             on_subscriptions_listen=self.subscriptions,
+            cache_hints=mcp_messages.list_lifetimes(lifetime),
         )
         self.add_notification_handler(
             "notifications/initialized", types.NotificationParams, self._notify_of_changes

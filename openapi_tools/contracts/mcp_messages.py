@@ -14,6 +14,7 @@ from openapi_tools.providers.response_schemas import declares_response, write_re
 from openapi_tools.toolsets.adapters import make_blocks
 
 if TYPE_CHECKING:
+    from mcp.server.caching import CacheableMethod
     from mcp.server.context import ServerRequestContext
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 with require_extra("mcp"):
     import anyio
     from mcp import types
+    from mcp.server.caching import CacheHint
 
 _LONGEST_NAME, _LONGEST_TITLE = 100, 60
 _LARGEST = 1024 * 1024
@@ -86,6 +88,14 @@ def make_call_result(
     if job := result.metadata.get("job"):
         answer["_meta"] = {JOB: job}
     return types.CallToolResult.model_validate(answer)
+
+
+def list_lifetimes(seconds: float) -> dict[CacheableMethod, CacheHint]:
+    """Return for how long clients may use lists again (MCP 2026-07-28, utilities/caching).
+
+    That of resources has none: each call may add a file, and clients are not notified of it.
+    """
+    return {"tools/list": CacheHint(ttl_ms=round(seconds * 1000))}
 
 
 def takes_key_argument(tool: OperationTool) -> bool:

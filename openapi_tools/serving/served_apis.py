@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.common.json_values import digest_of
-from openapi_tools.contracts.mcp import ToolsServer, create_server
+from openapi_tools.contracts.mcp import LIST_SECONDS, ToolsServer, create_server
 from openapi_tools.contracts.mcp_tasks import add_tasks
 from openapi_tools.errors import (
     DocumentError,
@@ -245,8 +245,10 @@ class ServedApis:
 
     def make_servers(self, *, paths: bool = False, **hooks: Any) -> ToolsServer:
         """Make one server for all APIs, which is returned, and with `paths` one for each."""
+        lifetime = 0.0 if self.has_changed is not None else self._refresh or LIST_SECONDS
         for key in ("", *(api.name for api in self.apis if paths)):
-            server = create_server(self._select_tools(key), name=key or None, **hooks)
+            tools = self._select_tools(key)
+            server = create_server(tools, name=key or None, lifetime=lifetime, **hooks)
             add_tasks(server, partial(self._tools_by_server.__getitem__, key), hooks.get("context"))
             self.servers[key] = server
         for api in self.apis:

@@ -12,7 +12,7 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from openapi_tools.common.json_schema import UNIONS
+from openapi_tools.common.json_schema import UNIONS, property_names
 from openapi_tools.common.options import similar_names
 from openapi_tools.errors import format_count
 from openapi_tools.redaction import redact_text
@@ -109,7 +109,7 @@ def _keyword_flaws(error: Any, keyword: str, place: Place, schema: Node) -> Iter
         case "additionalProperties" | "unevaluatedProperties":
             flaw_keyword = "additionalProperties" if limit is False else ""
             for name in kind.unexpected:
-                yield Flaw((*place, name), flaw_keyword, _property_names(schema), value[name])
+                yield Flaw((*place, name), flaw_keyword, property_names(schema), value[name])
         case "contains":
             yield Flaw(place, word, schema, None)
         case _:
@@ -129,12 +129,6 @@ def _find_node(root: Any, path: list[Any]) -> Any:
     except LookupError:  # the validator leaves empty names out of its paths
         return None
     return root
-
-
-def _property_names(schema: Node) -> list[str]:
-    branches = [b for key in ("allOf", "anyOf", "oneOf") for b in schema.get(key, ())]
-    parts = [schema, *(branch for branch in branches if isinstance(branch, dict))]
-    return list(dict.fromkeys(name for part in parts for name in part.get("properties", ())))
 
 
 def _union_flaws(error: Any, branches: list[Schema], place: Place, root: Node) -> Iterator[Flaw]:

@@ -357,3 +357,12 @@ async def test_a_document_that_does_not_say_its_title_is_served_as_well(info):
     server = create_server(load_tools({**document(ONE), "info": info}))
 
     assert (server.name, server.version) == ("openapi-tools", "")
+
+
+@pytest.mark.parametrize(("options", "milliseconds"), [({}, 300_000), ({"lifetime": 0}, 0)])
+async def test_lists_of_the_newer_protocol_have_a_lifetime(options, milliseconds):
+    async with Client(create_server(load_tools(document(ONE)), **options)) as client:
+        listed = await client.list_tools()
+
+    assert listed.ttl_ms == milliseconds
+    assert listed.cache_scope == "private"
