@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
 _NAME = re.compile(r"\$?\{?([A-Za-z_][A-Za-z0-9_]*)\}?")
 _FIELD_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+# A token rather than a name: long, with digits and letters of both cases.
+_TOKEN = re.compile(r"(?=.*[0-9])(?=.*[a-z])(?=.*[A-Z])\w{16,}")
 _QUOTES = "in single quotes, so that the shell does not expand it"
 _FORMS = {
     "--credential": "'SCHEME=$NAME', or SCHEME=@FILE",
@@ -71,7 +73,8 @@ def read_credentials(pairs: Sequence[str]) -> dict[str, Any]:
         scheme, equals, reference = pair.partition("=")
         if scheme and reference.startswith("@"):
             credentials[scheme] = read_login(reference[1:])
-        elif not scheme or not equals:
+        elif not scheme or not equals or not reference.strip("="):
+            # A token in base64 ends in equals signs, so that all of this may be one.
             raise _form_error("--credential")
         else:
             # The value of a variable is taken literally, whatever characters it has.
@@ -91,6 +94,8 @@ def _read_variable(name: str, option: str, subject: str) -> str:
     value = os.environ.get(name)
     if not value:
         state = "empty." if value == "" else f"not set{close_names(name, os.environ, most=1)}"
+        if _TOKEN.fullmatch(name):
+            raise _form_error(option, subject)
         reason = f"the environment variable {name:.100} is {state}"
         raise click.UsageError(f"{option}{subject}: {reason}")
     return value

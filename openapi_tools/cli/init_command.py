@@ -54,6 +54,8 @@ def write_configuration(spec: str | None, *, output: Path, force: bool, wants_sc
         raise click.UsageError("pass SPEC, a file or a URL, for the configuration to name.")
     if is_application(spec):
         raise click.UsageError("a configuration names a file or a URL; serve the application.")
+    if spec.endswith(".toml"):
+        raise click.UsageError(f"{spec} is a configuration already; pass the document it names.")
     toolset = load_spec(spec)
     to_stdout = str(output) == "-"
     address = spec if "://" in spec or to_stdout else os.path.relpath(spec, output.parent)

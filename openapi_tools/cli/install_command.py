@@ -55,7 +55,7 @@ def install_server(
 def _create_entry(
     facts: dict[str, str], name: str | None, arguments: tuple[str, ...]
 ) -> tuple[str, dict[str, Any]]:
-    with create_command("serve").make_context(f"{PROGRAM} serve", list(arguments)) as context:
+    with _parse_serve_options(arguments) as context:
         spec = context.params["spec"]
         if context.params["transport"] == "http":
             raise click.UsageError("a client starts a server over stdio; for http use --url.")
@@ -82,6 +82,18 @@ def _create_entry(
         entry["env"] = {variable: syntax % variable for variable in variables}
     words = re.findall(r"[a-z0-9]+", title.lower())
     return name or "-".join(words)[:40] or PROGRAM, entry
+
+
+def _parse_serve_options(arguments: tuple[str, ...]) -> click.Context:
+    serve, own = create_command("serve"), click.get_current_context().command
+    try:
+        return serve.make_context(f"{PROGRAM} serve", list(arguments))
+    except click.NoSuchOption as error:
+        # Which of the two commands an option with a typo was meant for is not known.
+        options = {option for each in (*serve.params, *own.params) for option in each.opts}
+        raise click.NoSuchOption(
+            error.option_name, possibilities=sorted(options), ctx=click.get_current_context()
+        ) from None
 
 
 def _start_command(arguments: list[str]) -> dict[str, Any]:

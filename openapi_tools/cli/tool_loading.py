@@ -117,7 +117,12 @@ def parse_source(spec: str | None) -> Source:
 
 def overlay_options() -> list[str | Path]:
     """Return the overlays that the options of this command name."""
-    return list(map(_parse_location, option_values().get("overlays", ())))
+    locations = option_values().get("overlays", ())
+    for location in locations:
+        if location.endswith(".toml"):
+            reason = "is a configuration, not an overlay in JSON or YAML; pass it with --config"
+            raise click.UsageError(f"--overlay: {location:.200} {reason}.")
+    return list(map(_parse_location, locations))
 
 
 def _parse_location(spec: str) -> str | Path:
