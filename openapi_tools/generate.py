@@ -226,7 +226,9 @@ def _load_package(
     chosen = chosen.select(select) if select is not None else chosen
     if len(toolset) and not len(chosen):
         # A slip in a tag must not empty an existing package.
-        raise SettingsError(f"none of the document's {len(toolset)} tools is selected.")
+        raise SettingsError(
+            f"none of the document's {len(toolset)} tools is selected; change the selection."
+        )
     api, servers = _choose_api_name(name, chosen.document), document.root_servers()
     return chosen, collect_package_data(chosen, api=api, settings=settings, servers=servers), file
 

@@ -108,7 +108,7 @@ def _add_pair(
 def _make_conflict(first: str, second: str, keys: tuple[Key, ...]) -> click.UsageError:
     name = format_keys(keys)
     if first == second:
-        return click.UsageError(f"{name} is passed twice.")
+        return click.UsageError(f"{name} is passed twice; use one of them.")
     return click.UsageError(f"{first} and {second} both set {name}; use one of them.")
 
 
@@ -205,7 +205,9 @@ def _convert_values(name: str, values: list[str | _File], schema: Any, root: dic
     if len(values) > 1:
         if types is None or "array" in types:
             return [_convert_loosely(_decode_value(name, each, {}), {}, root) for each in values]
-        raise click.UsageError(f"{name} is passed {len(values)} times, but is not an array.")
+        raise click.UsageError(
+            f"{name} is passed {len(values)} times, but is not an array; pass it once."
+        )
     if isinstance(first, _File) and accepts_file(schema, root):
         filename = {"filename": first.name} if first.name else {}
         return {"base64": base64.b64encode(first.content).decode(), **filename}

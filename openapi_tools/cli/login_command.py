@@ -72,7 +72,10 @@ def _choose_scheme(schemes: Mapping[str, Any], name: str | None) -> tuple[str, S
     if name in candidates:
         return str(name), candidates[name]
     if not candidates:
-        raise click.UsageError("the document has no scheme for OAuth 2 or OpenID Connect.")
+        raise click.UsageError(
+            "the document has no scheme for OAuth 2 or OpenID Connect; commands that call take a "
+            "credential as --credential 'SCHEME=$NAME'."
+        )
     names = ", ".join(map(repr, candidates))
     if name is None:
         raise click.UsageError(f"the document has several schemes; name one of {names}.")

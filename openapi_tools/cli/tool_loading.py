@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ from openapi_tools.cli.credential_options import read_credential_options
 from openapi_tools.cli.option_names import use_option_names
 from openapi_tools.cli.output import print_note, tool_summary
 from openapi_tools.cli.progress import show_progress
-from openapi_tools.common.options import Select
+from openapi_tools.common.options import Select, close_names
 from openapi_tools.errors import CallError, SourceError, format_count
 from openapi_tools.loading.load import load_tools
 from openapi_tools.loading.source import check_host
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _LISTED = 20  # names in a message
+_NO_FILE = "no such file."
+_SUFFIXES = (".json", ".toml", ".yaml", ".yml")
 _VIEW_OPTIONS = {"api": "--api", "as_user": "--as", "as_scopes": "--scope", "as_claims": "--claim"}
 _PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
 _NO_CONNECTION = re.compile(r"no connection to (\S+)")
@@ -230,11 +233,21 @@ def load_configured(
         if callable(source):
             reason = f"no document at {source.openapi_url}: {error.reason} Serve the application"
             raise SourceError(f"{reason}, and name its URL.", source=source.name) from None
+        if isinstance(source, Path) and (error.source, error.reason) == (str(source), _NO_FILE):
+            reason = f"{_NO_FILE.rstrip('.')}{_similar_files(source)}"
+            raise SourceError(reason, source=error.source) from None
         if not (hint := connection_hint(error.reason, uses_proxy=chosen.trust_env)):
             raise
         raise SourceError(f"{error.reason} {hint}", source=error.source) from None
     toolset.session.credentials.advice.instruction = _CREDENTIAL_INSTRUCTION
     return toolset
+
+
+def _similar_files(path: Path) -> str:
+    names: list[str] = []
+    with suppress(OSError):
+        names += (each.name for each in path.parent.iterdir() if each.suffix in _SUFFIXES)
+    return close_names(path.name, names, most=1)
 
 
 def connection_hint(reason: str, *, uses_proxy: bool, alternative: str = "") -> str:

@@ -150,12 +150,14 @@ def read_file(path: Path, settings: Settings) -> Source:
     except FileNotFoundError:
         raise SourceError("no such file.", source=name) from None
     except PermissionError:
-        raise SourceError("may not be read.", source=name) from None
+        raise SourceError(
+            "may not be read; its permissions do not allow it.", source=name
+        ) from None
     except OSError as error:
         reason = f"cannot be read ({error.strerror or type(error).__name__})."
         raise SourceError(reason, source=name) from None
     except ValueError:
-        raise SourceError("is not a valid path.", source=name) from None
+        raise SourceError("is not a valid path; name a file or a URL.", source=name) from None
     # References are relative to the path as given, not to where a link leads: no `resolve()`.
     return Source(data, uri=os.path.abspath(path), name=name)  # noqa: PTH100 -- as said
 

@@ -130,8 +130,8 @@ UNREADABLE = [
     (["note=@~no-such-user/x"], "the file '~no-such-user/x' cannot be read"),
     (["title=@raw.bin"], "title: the file 'raw.bin' is not UTF-8 text"),
     (["filter:={"], "filter: expected JSON, got '{', which is not valid JSON"),
-    (["sizes:=[1]", "sizes=2"], "sizes is passed twice"),
-    (["sizes=2", "sizes:=[1]"], "sizes is passed twice"),
+    (["sizes:=[1]", "sizes=2"], "sizes:= and sizes= both set sizes; use one of them."),
+    (["sizes=2", "sizes:=[1]"], "sizes= and sizes:= both set sizes; use one of them."),
     (["size:=1"], "unknown argument 'size'; did you mean sizes"),
     (["note=@-", "code=@-"], "cannot both be read from standard input"),
 ]

@@ -78,7 +78,7 @@ REFUSED = [
     ("ship_to.street=A ship_to[street]=B", "both set ship_to.street"),
     ("tags=a tags[]=b", "tags= and tags[]= both set tags"),
     ("tags[]=a tags=b", "tags[]= and tags= both set tags"),
-    ("tags:=[] tags:=[]", "tags is passed twice."),
+    ("tags:=[] tags:=[]", "tags is passed twice; use one of them."),
     ("tags[0]=a tags[0]=b", "tags[0] is passed 2 times, but is not an array"),
     ("free.a=1 free[]=2", "free.a= and free[]= both set free"),
     ("tags[1]=a", "tags[0] is missing; number the items from 0, or write tags[]=VALUE."),

@@ -87,7 +87,7 @@ def answer(asked):
 HOURS = ("museum.yaml", "get_museum_hours")
 ROWS = [
     # SPEC
-    ("wrong path", 2, "list musem.yaml", ["musem.yaml: no such file"]),
+    ("wrong path", 2, "list musem.yaml", ["musem.yaml: no such file; did you mean museum.yaml?"]),
     ("a folder", 2, "list .", ["is a folder; name the document's file"]),
     ("an empty file", 2, "list empty.yaml", ["empty.yaml: the document is empty"]),
     ("YAML typo", 2, "list typo.yaml", ["typo.yaml: not valid YAML: line 4, column 2"]),
