@@ -42,11 +42,11 @@ def talk(command, *, width=80, height=400, keys=b"", hear=None, **more):
     return process.wait(30), found.decode(errors="replace").replace("\r\n", "\n")
 
 
-def shown(*args, program=PROGRAM, width=80, height=400, **env):
+def shown(*args, program=PROGRAM, width=80, height=400, cwd=None, **env):
     """Run a command on a terminal and return its text."""
-    unset = ("COLUMNS", "LINES", "NO_COLOR", "PAGER")
+    unset = ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "PAGER")
     usual = {key: value for key, value in os.environ.items() if key not in unset}
     env = {**usual, "TERM": "xterm-256color", **env}
-    code, text = talk([*program, *map(str, args)], width=width, height=height, env=env)
-    assert code in (0, 1, 2)
+    code, text = talk([*program, *map(str, args)], width=width, height=height, env=env, cwd=cwd)
+    assert code in (0, 1, 2, 3)
     return text

@@ -16,9 +16,9 @@ import click
 from openapi_tools._version import __version__
 from openapi_tools.cli.command_options import command_of
 from openapi_tools.cli.encodings import ERRORS
-from openapi_tools.cli.help_texts import write_epilog
+from openapi_tools.cli.help_texts import HelpContext, write_epilog
 from openapi_tools.cli.option_names import use_option_names
-from openapi_tools.cli.output import COMPLETION_VARIABLE, PROGRAM, print_error
+from openapi_tools.cli.output import COMPLETION_VARIABLE, PROGRAM, print_error, print_message
 from openapi_tools.cli.styles import colour_choice
 from openapi_tools.errors import OpenAPIToolsError
 
@@ -56,6 +56,7 @@ _COMMANDS = {
 class CommandGroup(click.Group):
     """A group that imports what a command needs when it is used, and reports errors in one line."""
 
+    context_class = HelpContext
     prepare_command: Callable[[click.Command], None] = staticmethod(lambda _: None)
     """Changes a command before its arguments are read, as completion does."""
 
@@ -125,7 +126,7 @@ def _run_command(group: click.Group, args: list[str]) -> int:
         return exit_.exit_code
     except click.ClickException as error:
         if isinstance(error, click.UsageError) and error.ctx is not None:
-            click.echo(error.ctx.get_usage(), err=True)
+            print_message(error.ctx.get_usage())
         print_error(error.format_message())
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from openapi_tools.cli.help_texts import write_epilog
+from openapi_tools.cli.help_texts import HelpContext, write_epilog
 from openapi_tools.common.setting_fields import DEFAULT_SETTINGS, setting, setting_type
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ class HeadedOption(click.Option):
 
 
 class _Command(click.Command):
+    context_class = HelpContext
     suggest_argument: Callable[[click.NoSuchOption, click.Context, list[str]], object] | None = None
     """Raises a better error where an unknown option was meant as an argument of a tool."""
 

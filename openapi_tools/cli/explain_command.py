@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 import tomllib
 from pathlib import Path
 from typing import NamedTuple
@@ -10,10 +9,12 @@ from typing import NamedTuple
 import click
 
 from openapi_tools.cli.output import print_text, terminal_width
+from openapi_tools.cli.styles import style_name
+from openapi_tools.cli.text_layout import shorten_text, wrap_text
 from openapi_tools.common.options import close_names
-from openapi_tools.common.visible_text import truncate_text
 
 _WIDTH = 80
+_LEAST_SENTENCE = 30  # columns beside the names
 _KINDS = {
     "results": 'an error type of a result, `error["type"]`',
     "exceptions": "an exception of loading and generating",
@@ -44,12 +45,9 @@ class ErrorText(NamedTuple):
 
     def format_lines(self, width: int) -> str:
         """Return the same text for a terminal."""
-        steps = [
-            textwrap.fill(step, width, initial_indent="- ", subsequent_indent="  ")
-            for step in self.steps
-        ]
-        head = f"{self.name}: {self.kind}"
-        return "\n".join([head, "", textwrap.fill(self.what, width), "", *steps]).replace("`", "")
+        steps = [f"- {step}" for step in self.steps]
+        text = "\n".join([f"{self.name}: {self.kind}", "", self.what, "", *steps])
+        return "\n".join(wrap_text(text.replace("`", ""), width))
 
 
 def read_error_texts() -> dict[str, ErrorText]:
@@ -74,11 +72,16 @@ def explain_error(error_type: str | None) -> None:
         close = close_names(error_type, texts)
         hint = "; `openapi-tools explain` lists the types." if close == "." else close
         raise click.UsageError(f"no error type is called {error_type!r:.60}{hint}")
-    print_text(texts[name].format_lines(width))
+    print_text(style_name(name) + texts[name].format_lines(width).removeprefix(name))
 
 
 def _list_types(texts: dict[str, ErrorText], width: int) -> None:
     size = max(map(len, texts))
     for name, text in texts.items():
         sentence = text.what.partition(". ")[0].removesuffix(".")
-        print_text(f"{name:<{size}}  {truncate_text(sentence, width - size - 2)}")
+        if width - size < _LEAST_SENTENCE:
+            print_text(style_name(name))
+            print_text("\n".join(f"  {line}" for line in wrap_text(sentence, width - 2)))
+        else:
+            summary = shorten_text(sentence, width - size - 2)
+            print_text(f"{style_name(name.ljust(size))}  {summary}")

@@ -63,12 +63,23 @@ def format_json(value: Any, *, pretty: bool = True) -> str:
 def print_json(text: str) -> None:
     """Write JSON text to standard output, in colours on a terminal."""
     # Not in a pipe, whatever FORCE_COLOR says: another program parses it.
-    click.echo(colour_json(text) if terminal_width() and colour_choice() is not False else text)
+    print_text(colour_json(text) if terminal_width() else text)
 
 
 def print_text(text: str = "") -> None:
     """Write clean text to standard output."""
-    click.echo(text)
+    _write(sys.stdout, text)
+
+
+def print_message(text: str, *, ends_line: bool = True) -> None:
+    """Write clean text to standard error."""
+    _write(sys.stderr, text, ends_line=ends_line)
+
+
+def _write(stream: TextIO | None, text: str, *, ends_line: bool = True) -> None:
+    # By name: click would replace a stream that is in ASCII, and write UTF-8 to it.
+    if stream is not None:
+        click.echo(text, file=stream, nl=ends_line, color=colour_choice())
 
 
 def print_wrapped(text: str, *, indent: str = "") -> None:
@@ -96,17 +107,17 @@ def print_link(text: str, url: str) -> None:
     if width and text_width(line) > width:
         print_note(text)
         line = clean(url, lines=False)
-    click.echo(line, err=True)
+    print_message(line)
 
 
 def print_note(text: str) -> None:
     """Write a note to standard error: one line, or wrapped on a terminal."""
-    click.echo(style_label(_wrap_note(clean(text, lines=False))), err=True)
+    print_message(style_label(_wrap_note(clean(text, lines=False))))
 
 
 def print_error(text: str) -> None:
     """Write why a command ends to standard error, as `print_note`."""
-    click.echo(style_label(_wrap_note(f"{PROGRAM}: error: {clean(text, lines=False)}")), err=True)
+    print_message(style_label(_wrap_note(f"{PROGRAM}: error: {clean(text, lines=False)}")))
 
 
 def print_failure(text: str) -> None:
@@ -115,7 +126,7 @@ def print_failure(text: str) -> None:
     if width := note_width():
         text = "\n".join(wrap_text(text, width, indent="  "))
     kind, colon, reason = text.partition(":")
-    click.echo(style_error(kind) + colon + reason, err=True)
+    print_message(style_error(kind) + colon + reason)
 
 
 def _wrap_note(line: str) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from openapi_tools.cli.mock_tools import load_for_calls, user_credentials
-from openapi_tools.cli.output import clean, format_json
+from openapi_tools.cli.output import clean, format_json, print_message
 from openapi_tools.cli.progress import show_progress
 from openapi_tools.cli.result_output import print_result
 from openapi_tools.cli.tool_loading import read_stdin, select_tools
@@ -56,7 +56,7 @@ def run_program(spec: str, file: str, *, timeout: float, calls: int, yes: bool, 
 def _print_program_result(result: ToolResult, problems: list[str]) -> int:
     printed, value = result.metadata.get("printed"), result.output
     if printed:
-        click.echo(clean(redact_text(printed)), err=True, nl=not printed.endswith("\n"))
+        print_message(clean(redact_text(printed)), ends_line=not printed.endswith("\n"))
         value = value.get("result") if isinstance(value, dict) else None
     if result.success:
         is_terminal = sys.stdout.isatty()

@@ -190,16 +190,27 @@ def wrap_command(words: Iterable[str], width: int | None, *, indent: str = "    
     """
     if width is None:
         return [" ".join(map(_quote_word, words))]
+    pieces = [_split_word(word, max(width - len(indent) - 2, 8)) for word in words]
+    return _join_pieces(pieces, width, indent)
+
+
+def join_words(words: Iterable[str], width: int | None, *, indent: str = "    ") -> list[str]:
+    """Return a shell command as `wrap_command` does; the words are quoted, and are not split."""
+    if width is None:
+        return [" ".join(words)]
+    return _join_pieces(((word,) for word in words), width, indent)
+
+
+def _join_pieces(words: Iterable[Iterable[str]], width: int, indent: str) -> list[str]:
     lines, line = list[str](), ""
-    for word in words:
-        first, *rest = _split_word(word, max(width - len(indent) - 2, 8))
+    for first, *rest in words:
         if line and text_width(line) + text_width(first) + 3 > width:
             lines.append(f"{line} \\")
             line = indent + first
         else:
             line += f" {first}" if line else first
         for part in rest:
-            # In front of a line break `\` joins two parts of one word, if no space follows.
+            # In front of a line break `\\` joins two parts of one word, if no space follows.
             lines.append(f"{line}\\")
             line = part
     return [*lines, line]

@@ -15,6 +15,12 @@ SPECS = Path(__file__).parents[2] / "specs"
 RESPONSES = {"200": {"description": "ok", "content": {"application/json": {}}}}
 
 
+@pytest.fixture(autouse=True)
+def usual_colours(monkeypatch):
+    """Remove what forces colours where the tests run, as CI services do."""
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+
+
 @pytest.fixture
 def run():
     """Run the command line in this process: `run("list", spec).stdout`."""
