@@ -18,6 +18,7 @@ NOT_FROM_OUTSIDE: dict[str, str] = {}
 MADE_OF_VALUES = {
     "loading.other_files:module": ("", "a loop over constants, which are found in the module"),
     "responses.response_shape:__init__": (fnmatch.translate("*a*b*_url"), "`drop` of a caller"),
+    "responses.shaped_schemas:_make_pruning": (fnmatch.translate("*a*b*_url"), "the same `drop`"),
     "serving.serving_tables:_matcher": (
         "|".join(map(fnmatch.translate, ("*a*b*_url", "get_*"))),
         "`tools` of a role",
