@@ -20,6 +20,7 @@ from click.shell_completion import CompletionItem, ShellComplete, split_arg_stri
 from openapi_tools.cli.argument_values import allowed_values
 from openapi_tools.cli.command_options import config_option
 from openapi_tools.cli.explain_command import read_error_texts
+from openapi_tools.cli.nested_names import find_location, list_properties
 from openapi_tools.cli.output import COMPLETION_VARIABLE, PROGRAM, clean, print_text, tool_summary
 from openapi_tools.cli.tool_loading import find_tool, load_spec, read_server_configuration
 from openapi_tools.common.json_values import follow_references
@@ -136,15 +137,22 @@ def _list_arguments(context: click.Context, incomplete: str) -> Iterator[Any]:
     schema = tool.input_schema
     used = {pair.partition("=")[0].rstrip(":") for pair in context.params["arguments"] or ()}
     name, equals, _ = incomplete.partition("=")
-    for argument, entry in schema.get("properties", {}).items():
-        resolved = follow_references(schema, entry)
-        if not equals and argument not in used:
-            prefix = "required. " if argument in schema.get("required", ()) else ""
-            yield CompletionItem(f"{argument}=", help=f"{prefix}{resolved.get('description', '')}")
-        elif equals and argument == name:
-            is_flag = resolved.get("type") == "boolean"
-            values = ["true", "false"] if is_flag else allowed_values(entry, schema)
-            yield from (f"{argument}={value}" for value in values)
+    parent, dot, _ = name.rpartition(".")
+    if equals:
+        entry = find_location(name, schema, {}).schema
+        is_flag = follow_references(schema, entry).get("type") == "boolean"
+        values = ["true", "false"] if is_flag else allowed_values(entry, schema)
+        yield from (f"{name}={value}" for value in values)
+        return
+    properties, required = schema.get("properties", {}), schema.get("required", ())
+    if dot:
+        properties = list_properties(find_location(parent, schema, {}), schema)
+        required = ()
+    for key, entry in properties.items():
+        if f"{parent}{dot}{key}" not in used:
+            prefix = "required. " if key in required else ""
+            description = follow_references(schema, entry).get("description", "")
+            yield CompletionItem(f"{parent}{dot}{key}=", help=f"{prefix}{description}")
 
 
 def _list_tools(context: click.Context, _: str) -> Iterator[CompletionItem]:

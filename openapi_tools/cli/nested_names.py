@@ -99,6 +99,15 @@ def find_location(typed: str, schema: dict[str, Any], names: Mapping[str, str]) 
     return location
 
 
+def list_properties(location: Location, root: dict[str, Any]) -> dict[str, Any]:
+    """Return the properties that the schema of a location declares, with their schemas."""
+    return {
+        name: schema
+        for branch in _list_branches(location.schema, root)
+        for name, schema in _properties_of(branch).items()
+    }
+
+
 def _read_part(parent: Location, rest: str, root: dict[str, Any]) -> tuple[Location, str]:
     branches, is_bracket = _list_branches(parent.schema, root), rest[0] == "["
     declared = {name for branch in branches for name in _properties_of(branch)}

@@ -80,6 +80,29 @@ def test_commands_options_and_values_are_completed(complete, dogs, words, expect
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
+        ("owner.", ["owner.name=", "owner.hue=", "owner.home="]),
+        ("owner.h", ["owner.hue=", "owner.home="]),
+        ("owner.hue=red owner.h", ["owner.home="]),
+        ("owner.hue=", ["owner.hue=light blue", "owner.hue=red"]),
+        ("owner.home.", ["owner.home.city="]),
+        ("pets[0].n", ["pets[0].name="]),
+        ("pets[].name=", []),
+        ("nobody.", []),
+    ],
+)
+def test_values_inside_arguments_are_completed(complete, send, words, expected):
+    home = {"type": "object", "properties": {"city": {"type": "string"}}}
+    owner = {"type": "object", "properties": {"name": {}, "hue": HUE, "home": home}}
+    pets = {"type": "array", "items": {"type": "object", "properties": {"name": {}}}}
+    schema = {"type": "object", "properties": {"owner": owner, "pets": pets}}
+    spec = send({"application/json": {"schema": schema}})
+
+    assert complete(f"openapi-tools call {spec} send {words}") == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
         ("list FILE --api s", ["shop"]),
         ("call FILE get_dog --as ", ["alice", "bob"]),
         ("show FILE --api pets g", ["get_dog"]),
