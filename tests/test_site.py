@@ -1,5 +1,6 @@
 """The site of the documentation: built without a warning and a network, and complete."""
 
+import json
 import re
 import subprocess
 import sys
@@ -77,6 +78,12 @@ def public_names():
     yield from (f"openapi-tools-{name}" for name in commands.commands)
 
 
+def searchable_pages():
+    """Return the addresses of the pages that the search within the site finds."""
+    index = json.loads((SITE / "search.json").read_text(encoding="utf-8"))
+    return {item["location"].partition("#")[0] for item in index["items"]}
+
+
 @pytest.mark.long
 def test_the_site_is_built_whole_without_a_warning_and_a_network():
     pages = built()
@@ -87,3 +94,4 @@ def test_the_site_is_built_whole_without_a_warning_and_a_network():
     assert {name: found for name, page in pages.items() if (found := loads_of(page))} == {}
     assert list(lost_links(pages)) == []
     assert [name for name in public_names() if name not in explained] == []
+    assert {f"{page}index.html" for page in searchable_pages()} == {*pages} - {"404.html"}
