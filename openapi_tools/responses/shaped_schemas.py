@@ -27,7 +27,7 @@ _COUNTING = ("minProperties", "dependentRequired", "dependentSchemas")
 def shape_schema(schema: Schema, shaper: ResponseShaper) -> Schema:
     """Return the schema of a documented response for what is left of it after shaping.
 
-    `max_items` and cuts are not told: they put a sentence into a list that says what is missing.
+    `max_items` and cuts are not described: their sentence in a list says what is missing.
     """
     shaped = schema
     if shaper.fields:

@@ -95,7 +95,7 @@ class MarkedValues:
                 "{" in expected or unquote(expected) == unquote(segment)
                 for expected, segment in zip(template, segments[first:], strict=True)
             )
-            # A value with slashes takes several segments; which ones cannot be told.
+            # A value with slashes takes several segments; which ones is unknown.
             masked = zip(segments[first:], marked, strict=True) if fits else ()
             base = segments[: first if fits else _FIRST_SEGMENT]
             segments = [*base, *(MASK if is_secret else segment for segment, is_secret in masked)]

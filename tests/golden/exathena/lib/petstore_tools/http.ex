@@ -222,7 +222,7 @@ defmodule PetstoreTools.HTTP do
         {:failed, ": the exchange failed (#{kind_of(error)})#{outcome(request)}"}
     end
   rescue
-    # Words of the client may hold the address with its secrets, so only the kind is told.
+    # Words of the client may hold the address with its secrets, so only the kind is reported.
     error -> {:failed, " failed in the HTTP client (#{kind_of(error)})#{outcome(request)}"}
   end
 
