@@ -128,6 +128,13 @@ function faultMessage(...content) {
   return el("p", { class: "fault", role: "alert" }, content);
 }
 
+/** Return the state of a view that cannot be displayed, with a button that tries again. */
+function failureState(error, retry) {
+  return el("div", { class: "failure" }, el("h2", {}, "This cannot be displayed"),
+    el("p", { role: "alert" }, markdownLine(capitalize(error.message))),
+    el("button", { type: "button", click: retry }, "Try again"));
+}
+
 function hintLine(...content) {
   return el("p", { class: "hint" }, content);
 }

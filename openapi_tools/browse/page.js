@@ -9,8 +9,8 @@ async function startPage() {
     const list = openList(index, byId("list"), byId("count"));
     await showPage({ main, list, store, index });
   } catch (error) {
-    document.body.dataset.view = "overview";
-    fill(main, el("div", { class: "empty" }, faultMessage(error.message)));
+    document.body.dataset.view = "failed"; // there is nothing to search or to choose
+    fill(main, failureState(error, () => location.reload()));
   }
 }
 

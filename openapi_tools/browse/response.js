@@ -16,7 +16,7 @@ function responsePanel(tool, store, isMock) {
     try {
       fill(body, await makeCall(tool, store, values) || hintLine("Not called."));
     } catch (error) {
-      fill(body, el("p", { class: "fault" }, error.message));
+      fill(body, markdownLine(error.message, "p", "fault"));
     }
   }
 

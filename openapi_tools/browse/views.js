@@ -23,7 +23,7 @@ function openViews({ main, list, store, index }) {
         fill(main, content);
       }
     } catch (error) {
-      if (isLatest()) fill(main, faultMessage(error.message));
+      if (isLatest()) fill(main, failureState(error, () => show({ isFocused: true })));
     }
     if (!isLatest()) return;
     main.removeAttribute("aria-busy");

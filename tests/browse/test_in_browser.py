@@ -400,6 +400,24 @@ def test_a_link_leads_to_a_tool_and_an_unknown_one_is_reported(browser, museum_p
     assert browser.text("main [role=alert]") == "No tool is called no%tool."
 
 
+def test_a_page_without_its_key_and_one_without_its_server_say_so(browser):
+    with browsing(MUSEUM, "--mock") as page:
+        browser.open(page.address.partition("?")[0], ".failure")
+        without_key, side = browser.text("main [role=alert]"), browser.find("#side").is_displayed()
+        refusals = browser.read_errors()
+        browser.open(page.address)
+    browser.run("location.hash = 'get_ticket_code'")
+    browser.wait_for(".failure")
+    without_server = browser.text("main [role=alert]")
+    failures = browser.read_errors()
+
+    assert without_key == "Open the URL that openapi-tools browse printed."
+    assert not side
+    assert all("401" in each for each in refusals)
+    assert without_server.startswith("The server does not respond.")
+    assert all("ERR_CONNECTION_REFUSED" in each for each in failures)
+
+
 def test_changes_and_skipped_operations_are_listed(browser, tmp_path):
     paths = {
         "/pets": {"get": operation(operationId="list_pets", tags=["pets"])},
