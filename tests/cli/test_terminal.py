@@ -1,6 +1,7 @@
 """Output on a terminal: colours, the pager, progress, wrapped texts."""
 
 import io
+import json
 import re
 import time
 
@@ -8,6 +9,8 @@ import pytest
 import terminals
 
 from openapi_tools.cli.progress import show_progress
+from openapi_tools.cli.styles import colour_json
+from openapi_tools.cli.text_layout import text_width
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -107,3 +110,58 @@ def test_an_error_ends_the_progress(monkeypatch):
 
     with pytest.raises(ZeroDivisionError), show_progress("Reading"):
         raise ZeroDivisionError
+
+
+CALL = ("call", "get_museum_hours", "limit=2", "--mock")
+
+
+def test_json_has_colours_on_a_terminal_and_is_the_same_without(museum):
+    name, *rest = CALL
+    coloured = terminals.shown(name, museum, *rest)
+    plain = terminals.shown(name, museum, *rest, NO_COLOR="1")
+
+    assert '\x1b[34m\x1b[1m"date"\x1b[0m' in coloured
+    assert COLOUR.sub("", coloured) == plain
+    assert "\x1b" not in plain
+
+
+@pytest.mark.parametrize("args", [CALL, ("list", "--json"), ("list",)])
+def test_forced_colours_reach_no_data_in_a_pipe(run, museum, args):
+    name, *rest = args
+
+    assert "\x1b" not in run(name, museum, *rest, env={"FORCE_COLOR": "1"}).stdout
+
+
+def test_a_string_that_looks_like_json_has_the_colour_of_a_string():
+    text = json.dumps({"a": '{"b": 1, \\"c\\": null}', "d": [-1.5e3, True, None, ""]}, indent=2)
+
+    coloured = colour_json(text)
+
+    assert COLOUR.sub("", coloured) == text
+    inner = json.dumps('{"b": 1, \\"c\\": null}')
+    assert f"\x1b[32m{inner}\x1b[0m" in coloured
+
+
+def test_a_question_hides_the_progress(monkeypatch):
+    stream = terminal(monkeypatch)
+
+    with show_progress("Running") as progress:
+        while not stream.getvalue():
+            time.sleep(0.01)
+        with progress.pause():
+            hidden = stream.getvalue()
+            time.sleep(1.2)
+            assert stream.getvalue() == hidden
+
+    assert hidden.endswith(" \r")
+
+
+def test_progress_fits_a_narrow_terminal(monkeypatch):
+    stream = terminal(monkeypatch)
+    monkeypatch.setenv("COLUMNS", "20")
+
+    with show_progress("Reading a document of a long name"):
+        while not stream.getvalue():
+            time.sleep(0.01)
+
+    assert max(map(text_width, stream.getvalue().split("\r"))) < 20
