@@ -12,6 +12,7 @@ from openapi_tools.changes.tool_changes import ToolChange, find_changes, find_sc
 from openapi_tools.codegen.output_state import (
     EXATHENA,
     LAYOUTS,
+    SKILL,
     add_manifest,
     find_manifest,
     manifest_name,
@@ -25,9 +26,11 @@ from openapi_tools.codegen.package_data import (
     read_records,
     read_schemes,
 )
-from openapi_tools.codegen.package_plan import api_name, is_api_name
+from openapi_tools.codegen.package_plan import api_name, is_api_name, slug
 from openapi_tools.codegen.render import render_files
 from openapi_tools.codegen.secret_warnings import secret_warnings
+from openapi_tools.codegen.skill_folder import build_skill_folder
+from openapi_tools.codegen.skill_text import MOST_NAME, is_skill_name
 from openapi_tools.codegen.writer import plan_files, write_files
 from openapi_tools.common.options import Select
 from openapi_tools.common.setting_fields import setting_names
@@ -62,7 +65,11 @@ _READING_AND_CALLING = setting_names("document and calls")
 # Tools of a package offer handles and paths once they are loaded with these settings.
 _WITHOUT_FILES = {"download_dir": None, "file_roots": (), "files": None}
 _NAMED = 20
-TARGETS = ("python", EXATHENA)  # the languages of generated packages
+_ADVICE = {
+    EXATHENA: "configure it where the tools run",
+    SKILL: "set it where the command is run",
+}
+TARGETS = ("python", EXATHENA, SKILL)  # what tools are written as
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +105,11 @@ class Report:
     _after: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
+    def sizes(self) -> dict[str, int]:
+        """The bytes of each generated file."""
+        return {path: len(text.encode()) for path, text in self._after.items()}
+
+    @property
     def drifted(self) -> bool:
         """Whether the existing files were out of date."""
         return bool(self.written or self.removed or self.kept)
@@ -117,14 +129,14 @@ def generate_package(  # noqa: PLR0913 -- one for each option
     credentials: Mapping[str, Any] | None = None,
     name: str = "",
     select: Select | None = None,
-    target: Literal["python", "exathena"] = "python",
+    target: Literal["python", "exathena", "skill"] = "python",
     layout: Literal["package", "module"] = "package",
     check: bool = False,
     force: bool = False,
     overlays: Sequence[str | os.PathLike[str] | bytes | Mapping[str, Any]] = (),
     config: str | os.PathLike[str] | Mapping[str, Any] | None = None,
 ) -> Report:
-    """Write the tools of an OpenAPI document as a Python package, or as Elixir for ExAthena.
+    """Write the tools of an OpenAPI document as a Python package, Elixir for ExAthena, or a skill.
 
     Args:
         source: As for `load_tools`.
@@ -133,7 +145,8 @@ def generate_package(  # noqa: PLR0913 -- one for each option
         credentials: As for `load_tools`; they fetch the document, and are never written.
         name: Name of the API, words of `a-z0-9` joined by `_`; from the document's title if empty.
         select: Which operations become tools; all by default.
-        target: `"python"`, or `"exathena"` for a Mix project with a module for each tool.
+        target: `"python"`; `"exathena"` for a Mix project with a module for each tool; `"skill"`
+            for a folder of the Agent Skills format, which has the name of the skill.
         layout: For Python: `"package"` for a distribution, `"module"` for one file.
         check: Report only, and write nothing.
         force: Overwrite generated files that were edited by hand.
@@ -145,7 +158,7 @@ def generate_package(  # noqa: PLR0913 -- one for each option
         SettingsError: A name, target or layout is wrong; no tool is left.
         OutputError: The files cannot or may not be written; the existing ones are unchanged.
     """
-    form = _manifest_layout(target, layout)
+    form = _manifest_layout(target, layout, Path(output))
     try:
         options = LoadOptions(
             source, make_settings({} if settings is None else settings), credentials, overlays
@@ -154,30 +167,51 @@ def generate_package(  # noqa: PLR0913 -- one for each option
     except OpenAPIToolsError as error:
         source, credentials, overlays, options = "", None, (), EMPTY_OPTIONS  # for tracebacks
         raise strip_traceback(error)  # noqa: B904 -- the same one
-    data, files = _render_package_files(data, form)
+    data, files = _render_package_files(toolset, data, file, form=form, output=Path(output))
     report = _write_package(Path(output), files, data, form=form, check=check, force=force)
     unused = _option_warnings(settings, file, form)
     return replace(report, warnings=(*toolset.warnings, *unused, *secret_warnings(data.records)))
 
 
-def _manifest_layout(target: str, layout: str) -> str:
+def _manifest_layout(target: str, layout: str, output: Path) -> str:
     for name, value, choices in (("target", target, TARGETS), ("layout", layout, LAYOUTS)):
         if value not in choices:
             raise SettingsError(f"{name} must be one of {', '.join(choices)}, not {value!r}.")
-    if target == EXATHENA and layout != LAYOUTS[0]:
+    if target != TARGETS[0] and layout != LAYOUTS[0]:
         raise SettingsError(
             f"layout {layout!r} is for the target python; {target!r} has only one layout."
         )
-    return EXATHENA if target == EXATHENA else layout
+    if target == SKILL:
+        _check_skill_name(output)
+    return layout if target == TARGETS[0] else target
+
+
+def _check_skill_name(output: Path) -> None:
+    folder = _folder_name(output)
+    if not is_skill_name(folder):
+        example = slug(folder).replace("_", "-")[:MOST_NAME].strip("-") or "museum-api"
+        reason = (
+            f"a skill has the name of its folder, and {folder!r:.100} cannot be one; use a-z, 0-9 "
+            f"and single hyphens, at most {MOST_NAME} characters, as {example}."
+        )
+        raise OutputError(reason, path=str(output))
+
+
+def _folder_name(output: Path) -> str:
+    return output.name if output.name not in ("", "..") else output.resolve().name
 
 
 @paused_gc()
-def _render_package_files(data: PackageData, form: str) -> tuple[PackageData, dict[str, str]]:
+def _render_package_files(
+    toolset: Toolset, data: PackageData, file: ConfigFile | None, *, form: str, output: Path
+) -> tuple[PackageData, dict[str, str]]:
     if form == EXATHENA:
         # Start-up time: most packages are in Python.
         from openapi_tools.codegen.elixir_project import build_project
 
         data, files = build_project(data)
+    elif form == SKILL:
+        files = build_skill_folder(toolset, data, file, name=_folder_name(output))
     else:
         files = render_files(data, layout=form)
     return data, add_manifest(files, data, layout=form)
@@ -212,7 +246,7 @@ def _load_package(
     )
     kept_names = (
         StableNames()
-        if manifest is None
+        if manifest is None or place[1] == SKILL  # its command reads the document alone
         else StableNames(frozenset(manifest.tools), manifest.short_names)
     )
     operations = find_operations(document, strict=False, kept=kept_names)
@@ -286,7 +320,7 @@ def _find_tool_changes(
     before: Mapping[str, str], listed: Manifest, data: PackageData
 ) -> Iterator[ToolChange]:
     new = {record.name: record for record in data.records}
-    if listed.layout == EXATHENA:
+    if listed.layout in (EXATHENA, SKILL):
         yield from find_changes(dict.fromkeys(listed.tools), new)
         return
     faults: list[UnreadableTool] = []
@@ -303,7 +337,7 @@ def _find_tool_changes(
 def _option_warnings(
     settings: Settings | None, file: ConfigFile | None, form: str
 ) -> Iterator[str]:
-    advice = "configure it where the tools run" if form == EXATHENA else "pass it to its load()"
+    advice = _ADVICE.get(form, "pass it to its load()")
     names = make_settings({} if settings is None else settings).model_fields_set
     for name in sorted(names - _HELD - _READING_AND_CALLING):
         yield f"settings: {name} has no effect on a package; {advice}."
@@ -318,7 +352,7 @@ def _option_warnings(
 
 
 def _check_output(output: Path, api: str, form: str, *, force: bool) -> None:
-    for other in (form, *sorted({*LAYOUTS, EXATHENA} - {form})):
+    for other in (form, *sorted({*LAYOUTS, EXATHENA, SKILL} - {form})):
         name = manifest_name(api, other)
         manifest = find_manifest(output, name)
         if manifest is None:

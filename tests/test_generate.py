@@ -201,7 +201,7 @@ def test_the_tests_of_packages_pass_from_the_root_of_a_repository(tmp_path, is_i
         ({"select": Select(tags="shop")}, SettingsError,
          "no tool has the tag 'shop'; did you mean shops? The document has the tags pets, shops."),
         ({"target": "elm"}, SettingsError,
-         "target must be one of python, exathena, not 'elm'."),
+         "target must be one of python, exathena, skill, not 'elm'."),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_refused_before_anything_is_written(tmp_path, options, error, message):

@@ -36,7 +36,7 @@ from openapi_tools.generate import generate_package
 from openapi_tools.tools.session import make_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from openapi_tools.cli.project_packages import Job
     from openapi_tools.generate import Report
@@ -123,6 +123,8 @@ def _print_report(report: Report, *, check: bool, wants_diff: bool) -> None:
     tools, folder = format_count(len(report.tools), "tool"), _relative_path(report.output)
     text = clean(f": {state}, {tools} in {folder}", lines=False)
     print_named(clean(report.api, lines=False), text)
+    if "SKILL.md" in report.sizes:
+        print_wrapped(f"  {_describe_skill(report.sizes)}", indent="    ")
     changes = (line for change in report.changes for line in describe_change(change).split("\n"))
     for line in (*changes, *_describe_files(report, check=check)):
         print_wrapped(f"  {clean(line)}", indent="    ")
@@ -130,6 +132,16 @@ def _print_report(report: Report, *, check: bool, wants_diff: bool) -> None:
     for line in report.diff() if wants_diff else ():
         print_text(click.style(clean(line), fg=_COLOURS.get(line[:1])))
     report_skipped(report)
+
+
+def _describe_skill(sizes: Mapping[str, int]) -> str:
+    references = [size for path, size in sizes.items() if path.startswith("references/")]
+    parts = (
+        f"SKILL.md {sizes['SKILL.md']:,} bytes",
+        f"{format_count(len(references), 'reference')} {sum(references):,} bytes",
+        f"{sum(sizes.values()):,} bytes in all",
+    )
+    return ", ".join(parts)
 
 
 def _describe_files(report: Report, *, check: bool) -> Iterator[str]:
@@ -174,5 +186,6 @@ def _report_data(report: Report, *, wants_diff: bool) -> dict[str, Any]:
             for state in ("written", "unchanged", "removed", "kept", "edited")
         },
         **skipped_data(report),
+        **({"sizes": report.sizes} if "SKILL.md" in report.sizes else {}),
         **({"diff": list(report.diff())} if wants_diff else {}),
     }

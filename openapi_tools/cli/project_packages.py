@@ -28,7 +28,7 @@ _KEYS = {
     "settings": "a table",
     "target": "a string",
 }
-_CHOICES = {"target": ("python", "exathena"), "layout": ("package", "module")}
+_CHOICES = {"target": ("python", "exathena", "skill"), "layout": ("package", "module")}
 
 
 def read_project_jobs() -> list[Job]:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 LAYOUTS = ("package", "module")
 EXATHENA = "exathena"  # the layout in the manifest of an ExAthena project
+SKILL = "skill"  # and in that of an Agent Skill
 STAGING = ".openapi-tools-staging-"  # start of a staging folder's name, behind its target's
 
 # No part starts with a dot: that excludes `..`, and folders of other programs such as `.git`.
@@ -118,7 +119,7 @@ def read_manifest(text: str | bytes | None) -> Manifest | None:
             "generator": "openapi-tools",
             "version": str(),
             "api": str(api),
-            "layout": ("package" | "module" | "exathena") as layout,
+            "layout": ("package" | "module" | "exathena" | "skill") as layout,
             "document": {"title": str(), "version": str(), "sha256": str()},
             "tools": [*tools],
             "files": dict(files),

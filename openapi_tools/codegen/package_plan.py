@@ -20,6 +20,7 @@ from openapi_tools.toolsets.packages import class_name
 
 if TYPE_CHECKING:
     from openapi_tools.codegen.package_data import PackageData, ToolRecord
+    from openapi_tools.model import Operation
 
     Part = tuple[tuple[str, ...], list[Any]]
 
@@ -184,7 +185,9 @@ def plan_package(data: PackageData) -> PackagePlan:
     schemas = tuple(shared.modules())
     items = [
         ModuleItem(
-            tool, _sort_key(tool.record), _CLASS_LINES + "\n".join(tool.statements).count("\n") + 1
+            tool,
+            sort_key(tool.record.operation),
+            _CLASS_LINES + "\n".join(tool.statements).count("\n") + 1,
         )
         for tool in _plan_tools(data.records, shared)
     ]
@@ -244,8 +247,8 @@ class _SharedSchemas:
         self.codes = {key: Code(f"{homes[name]}.{name}") for key, name in self.codes.items()}
 
 
-def _sort_key(record: ToolRecord) -> tuple[str, ...]:
-    operation = record.operation
+def sort_key(operation: Operation) -> tuple[str, ...]:
+    """Return the parts by which operations stand together, the coarsest first."""
     tag = operation.tags[0] if operation.tags else ""
     steps = operation.path.split("/")
     fixed = [step for step in steps if not step.startswith("{")][:_STEPS]
@@ -256,6 +259,14 @@ def _sort_key(record: ToolRecord) -> tuple[str, ...]:
 def _claim_stem(stems: Names, kind: str, steps: Iterable[str]) -> Code:
     words = [slug(step) or (short_hash(step) if step else "") for step in steps]
     return stems.claim("_".join([kind, *filter(None, words)]), whose="\n".join(steps))
+
+
+def claim_file_stem(stems: Names, steps: Sequence[str]) -> Code:
+    """Return the name of a file for a part of `split_modules`, without its ending."""
+    words = filter(None, (slug(step) or (short_hash(step) if step else "") for step in steps))
+    stem = "_".join(words) or "operations"
+    stem = f"{stem}_operations" if _DEVICE.fullmatch(stem) else stem
+    return stems.claim(stem, whose="\n".join(steps))
 
 
 def _plan_tools(records: Iterable[ToolRecord], shared: _SharedSchemas) -> Iterator[ToolPlan]:

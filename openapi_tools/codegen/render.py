@@ -49,7 +49,7 @@ _MARKDOWN = re.compile(r"([\\`*_\[\]<>#!|~&$@]|^[-+:={])")
 _NUMBERED = re.compile(r"^([0-9]+)(?=[.)](?: |$))")
 _BLANK = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
 _NO_ASCII = re.compile(r"[^ -~]")
-_SURROGATE = re.compile(r"[\ud800-\udfff]")
+SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 def render_files(data: PackageData, *, layout: str) -> dict[str, str]:
@@ -74,7 +74,7 @@ def template_values(data: PackageData) -> dict[str, Any]:
         "title": data.title[:_SUMMARY],
         "version": data.version[:_SUMMARY],
         "records": [_record_row(record) for record in data.records],
-        "schemes": [(name, _describe_scheme(scheme)) for name, scheme in data.schemes.items()],
+        "schemes": [(name, describe_scheme(scheme)) for name, scheme in data.schemes.items()],
         "skipped": [
             {"place": f"{item.method} {item.path}".strip() or item.pointer, "reason": item.reason}
             for item in data.skipped
@@ -148,7 +148,8 @@ def _record_row(record: ToolRecord) -> dict[str, Any]:
     }
 
 
-def _describe_scheme(scheme: SecurityScheme) -> str:
+def describe_scheme(scheme: SecurityScheme) -> str:
+    """Return the kind of a security scheme, such as `apiKey header X-Key`."""
     detail = f"{scheme.location} {scheme.name}" if scheme.type == "apiKey" else scheme.scheme
     return f"{scheme.type} {detail}".strip()
 
@@ -246,10 +247,11 @@ def escape_markdown(value: Any) -> str:
     return _NUMBERED.sub(r"\1\\", _MARKDOWN.sub(r"\\\1", text))
 
 
-def _write_toml(value: Any) -> str:
-    text = _SURROGATE.sub("\ufffd", json.dumps(value, ensure_ascii=False))
+def write_toml(value: Any) -> str:
+    """Return a string, a number or a list as TOML, in ASCII."""
+    text = SURROGATE.sub("\ufffd", json.dumps(value, ensure_ascii=False))
     return _NO_ASCII.sub(lambda match: f"\\U{ord(match.group()):08x}", text)
 
 
 LiteralWriters = Mapping[str, Callable[[Any], str]]
-_WRITERS: LiteralWriters = {"py": write_literal, "md": escape_markdown, "toml": _write_toml}
+_WRITERS: LiteralWriters = {"py": write_literal, "md": escape_markdown, "toml": write_toml}

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import base64
-import mimetypes
 import time
-import weakref
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +13,7 @@ from openapi_tools.contracts.mcp_elicitation import (
     OpenQuestions,
     wait_for_login,
 )
+from openapi_tools.contracts.mcp_files import FileResources, client_key
 from openapi_tools.contracts.mcp_messages import (
     JSONResponseMiddleware,
     describe_tool,
@@ -29,19 +26,20 @@ from openapi_tools.contracts.mcp_sessions import share_sessions
 from openapi_tools.errors import OpenAPIToolsError, SettingsError, require_extra
 from openapi_tools.result import ToolCall, ToolResult, context_for
 from openapi_tools.search.stubs import python_name
-from openapi_tools.state.file_store import find_file, find_store
-from openapi_tools.state.shared_state import FairShares, MemoryState
+from openapi_tools.state.file_store import find_store
+from openapi_tools.state.shared_state import MemoryState
 from openapi_tools.toolsets.adapters import warn_about_tokens
 from openapi_tools.toolsets.tool_lookup import describe_unknown_tool
 from openapi_tools.toolsets.toolset import Toolset
 from openapi_tools.toolsets.visibility import Visibility
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
+
     from mcp.server.context import ServerRequestContext
     from mcp.server.session import ServerSession
     from starlette.applications import Starlette
 
-    from openapi_tools.settings import Settings
     from openapi_tools.tools.tool import OperationTool
 
 with require_extra("mcp"):
@@ -60,8 +58,7 @@ _UNNAMED = "openapi-tools"
 # most calls end before the first one.
 _FIRST_PROGRESS, _PROGRESS_INTERVAL = 1.0, 5.0
 _SESSIONS = 300  # with a handshake; each takes about 40 kB for half an hour
-_FILES = "openapi-tools://files/"
-_MOST_FILES = 1000  # that a server lists, of all sessions together
+_ABOUT = 1000  # characters of what a document says about its API
 
 
 class ToolsServer(Server[Any]):
@@ -104,7 +101,12 @@ class ToolsServer(Server[Any]):
     ) -> None:
         document = getattr(toolset, "document", None)
         self._context, self._visibility = context, Visibility(visible, group)
-        self._bus, self._files = InMemorySubscriptionBus(), _FileResources()
+        self.summary = next(
+            filter(None, (read_info(document, key, _ABOUT) for key in ("summary", "description"))),
+            "",
+        )
+        self.lifetime = lifetime
+        self._bus, self.files = InMemorySubscriptionBus(), FileResources()
         self._questions = OpenQuestions()
         self._write_state = MemoryState()  # of writes with a key, where the settings have none
         # Clients that are notified of changes, by the id of their parameters.
@@ -147,11 +149,12 @@ class ToolsServer(Server[Any]):
         for session in sessions:
             session.credentials.advice.location = " on the server"
         settings = [session.settings for session in sessions]
-        self._files.settings = [each for each in settings if find_store(each) is not None]
-        if self._files.settings:
+        self.files.settings = [each for each in settings if find_store(each) is not None]
+        # The handlers of `add_skills` are asked for files, too.
+        if self.files.settings and self.get_request_handler("resources/read") is None:
             kinds = types.PaginatedRequestParams, types.ReadResourceRequestParams
-            self.add_request_handler("resources/list", kinds[0], self._files.list_resources)
-            self.add_request_handler("resources/read", kinds[1], self._files.read_resource)
+            self.add_request_handler("resources/list", kinds[0], self.files.list_resources)
+            self.add_request_handler("resources/read", kinds[1], self.files.read_resource)
 
     def _input_schema(self, name: str) -> Mapping[str, Any] | None:
         # Without this function, the package `mcp` lists all tools in each call.
@@ -159,21 +162,22 @@ class ToolsServer(Server[Any]):
 
     def hides(self, name: str, request: ServerRequestContext[Any]) -> bool:
         """Whether a tool is offered, but not visible to the client of a request."""
-        hidden = self._all_tools.called.keys() - self._visible_tools(request).called.keys()
+        hidden = self._all_tools.called.keys() - self.visible_tools(request).called.keys()
         return name in hidden or name in map(python_name, hidden)
 
-    def _visible_tools(self, request: ServerRequestContext[Any]) -> VisibleTools:
+    def visible_tools(self, request: ServerRequestContext[Any]) -> VisibleTools:
+        """Return the tools that the client of a request sees."""
         return self._visibility.narrow(self._all_tools, request)
 
     async def _list_tools(
         self, request: ServerRequestContext[Any], _: Any
     ) -> types.ListToolsResult:
-        return self._visible_tools(request).list_tools()
+        return self.visible_tools(request).list_tools()
 
     async def _call_tool(
         self, request: ServerRequestContext[Any], params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
-        tools = self._visible_tools(request)
+        tools = self.visible_tools(request)
         tool = tools.tools.get(params.name)
         if tool is None:
             reason = describe_unknown_tool(params.name, tools.tools, tools.skipped)
@@ -194,7 +198,7 @@ class ToolsServer(Server[Any]):
             result = await _run_with_progress(request.session, tool(call, context))
             if await wait_for_login(result, request, channel, context_value(context, "logged_in")):
                 result = await _run_with_progress(request.session, tool(call, context))
-            links = self._files.make_links(request, result) if self._files.settings else []
+            links = self.files.make_links(request, result) if self.files.settings else []
             return channel.input_required(result) or make_call_result(result, links, tool)
 
     async def _context_of(
@@ -217,7 +221,7 @@ class ToolsServer(Server[Any]):
             )
         if channel.is_open:
             context = replace_context_values(context, approve=channel.approve)
-        if (client := _client_key(request, self)) is not None:
+        if (client := client_key(request, self)) is not None:
             context = replace_context_values(context, conversation=client)
         return context
 
@@ -317,67 +321,6 @@ class VisibleTools:
             tools = [types.Tool.model_validate(describe_tool(tool)) for tool in self.tools.values()]
             self._tool_list = types.ListToolsResult(tools=tools)
         return self._tool_list
-
-
-def _client_key(request: ServerRequestContext[Any], only: object) -> object | None:
-    # An object that all requests of a client share; None if nothing identifies clients.
-    if request.protocol_version not in MODERN_PROTOCOL_VERSIONS:
-        return request.session.client_params
-    return None if mcp_messages.is_remote(request) else only  # stdio has one client
-
-
-class _FileResources:
-    """The files that responses have put into a toolset's store, as resources."""
-
-    def __init__(self) -> None:
-        self.settings: list[Settings] = []  # of several documents, each with its own store
-        self._resources: dict[str, tuple[weakref.ref[Any], dict[str, Any]]] = {}
-        self._shares = FairShares(_MOST_FILES)
-
-    def make_links(
-        self, request: ServerRequestContext[Any], result: ToolResult
-    ) -> list[dict[str, Any]]:
-        file = result.metadata.get("file")
-        if not isinstance(file, Mapping):
-            return []
-        handle, kind = str(file["handle"]), str(file["media_type"])
-        resource = {"uri": _FILES + handle, "name": handle, "mimeType": kind, "size": file["bytes"]}
-        if (owner := _client_key(request, self)) is not None:
-            self._resources[handle] = (weakref.ref(owner), resource)
-            for leaving in self._shares.add(handle, id(owner)):
-                del self._resources[leaving]
-        return [{"type": "resource_link", **resource}]
-
-    async def list_resources(
-        self, request: ServerRequestContext[Any], _: Any
-    ) -> types.ListResourcesResult:
-        client = _client_key(request, self)
-        resources = self._resources.values()
-        listed = [file for owner, file in resources if client is not None and owner() is client]
-        return types.ListResourcesResult.model_validate({"resources": listed})
-
-    async def read_resource(
-        self, _: ServerRequestContext[Any], params: types.ReadResourceRequestParams
-    ) -> types.ReadResourceResult:
-        try:
-            contents = await anyio.to_thread.run_sync(self._contents, str(params.uri))
-        except OpenAPIToolsError as error:
-            raise MCPError(code=INVALID_PARAMS, message=replace_surrogates(error.reason)) from None
-        return types.ReadResourceResult.model_validate({"contents": [contents]})
-
-    def _contents(self, uri: str) -> dict[str, Any]:
-        handle = uri.removeprefix(_FILES) if uri.startswith(_FILES) else ""
-        for settings in self.settings:
-            with suppress(OpenAPIToolsError):
-                find_file("handle", handle, settings)
-                break
-        file = find_file("handle", handle, settings)
-        if file.size > settings.max_response_bytes:
-            reason = f"the file of {file.size} bytes is larger than allowed (max_response_bytes)."
-            raise SettingsError(reason)
-        kind = mimetypes.guess_type(handle)[0] or "application/octet-stream"
-        data = base64.b64encode(b"".join(file.pieces())).decode()
-        return {"uri": uri, "mimeType": kind, "blob": data}
 
 
 async def _run_with_progress(session: ServerSession, call: Awaitable[ToolResult]) -> ToolResult:

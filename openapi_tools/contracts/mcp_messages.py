@@ -137,12 +137,12 @@ def replace_surrogates(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-def read_info(document: Any, key: str) -> str:
+def read_info(document: Any, key: str, limit: int = _LONGEST_NAME) -> str:
     """Return a string of the document's `info`; empty if it is missing or not a string."""
     info = document.get("info") if isinstance(document, Mapping) else None
     text = info.get(key) if isinstance(info, Mapping) else None
     return (
-        " ".join(strip_hidden(replace_surrogates(text)).split())[:_LONGEST_NAME]
+        " ".join(strip_hidden(replace_surrogates(text)).split())[:limit]
         if isinstance(text, str)
         else ""
     )

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.common.json_values import digest_of
 from openapi_tools.contracts.mcp import LIST_SECONDS, ToolsServer, create_server
+from openapi_tools.contracts.mcp_skills import add_skills
 from openapi_tools.contracts.mcp_tasks import add_tasks
 from openapi_tools.errors import (
     DocumentError,
@@ -250,6 +251,7 @@ class ServedApis:
             tools = self._select_tools(key)
             server = create_server(tools, name=key or None, lifetime=lifetime, **hooks)
             add_tasks(server, partial(self._tools_by_server.__getitem__, key), hooks.get("context"))
+            add_skills(server)
             self.servers[key] = server
         for api in self.apis:
             self._watch_calls(api)

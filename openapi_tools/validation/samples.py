@@ -42,6 +42,8 @@ _FORMATS = {
 }
 _FILE = {"base64": "c2FtcGxl", "filename": "sample.txt"}  # for the schema of an upload
 _ATOM = re.compile(r"(\[[^\]]*+(?:\]|\Z)|\\.|.)(?:([*+?])|\{(\d++)[\d,]*+\})?")
+# A group of a pattern without others inside, and its first branch.
+_GROUP = re.compile(r"\((?:\?:)?([^()|]*+)(?:\|[^()]*+)?\)")
 # Strings that fit most of the patterns in published documents: numbers, codes, colors, hashes.
 _OTHER_TEXTS = ("1", "10", "1.0", "a", "A", "AA", "AAA", "#aabbcc", "0" * 32, "a1", "/", "")
 
@@ -189,7 +191,8 @@ class Sampler:
         return members
 
     def _sample_array(self, schema: Mapping[str, Any], depth: int) -> list[Any]:
-        count = max(_count_keyword(schema, "minItems", 0), 1 if depth <= _OPTIONAL_UNTIL else 0)
+        has_item = depth <= _OPTIONAL_UNTIL or (self.fills and not self.brief)
+        count = max(_count_keyword(schema, "minItems", 0), int(has_item))
         count = min(count, _count_keyword(schema, "maxItems", count), _MOST_ITEMS)
         shapes = as_list(schema.get("prefixItems"))[:count]
         shapes = shapes + [schema.get("items", {"type": "string"})] * (count - len(shapes))
@@ -265,8 +268,16 @@ def _sample_string(schema: Mapping[str, Any]) -> str:
         fits = jsonschema_rs.validator_for(keywords).is_valid
     except (ValueError, jsonschema_rs.ValidationError):
         return text
-    candidates = (text, *_FORMATS.values(), *_OTHER_TEXTS, _spell_pattern(keywords["pattern"]))
-    return next(filter(fits, candidates), text)
+    pattern = keywords["pattern"]
+    spelled = (_spell_pattern(each) for each in (pattern, _take_first_branch(pattern)))
+    return next(filter(fits, (text, *_FORMATS.values(), *_OTHER_TEXTS, *spelled)), text)
+
+
+def _take_first_branch(pattern: str) -> str:
+    pattern = pattern[:_LONGEST]
+    for _ in range(_DEEPEST):
+        pattern = _GROUP.sub(r"\1", pattern)
+    return pattern.partition("|")[0]
 
 
 def _spell_pattern(pattern: str) -> str:

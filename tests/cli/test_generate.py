@@ -531,7 +531,7 @@ def test_a_file_that_is_no_toml_is_named(run, project, content):
         (GOOD + 'overlays = "c"\n', "'overlays' must be a list of strings."),
         (GOOD + "match = [1]\n", "'match' must be a list of strings."),
         (GOOD + 'layout = "file"\n', "'layout' must be one of package, module."),
-        (GOOD + 'target = "elm"\n', "'target' must be one of python, exathena."),
+        (GOOD + 'target = "elm"\n', "'target' must be one of python, exathena, skill."),
         (GOOD + "settings = []\n", "'settings' must be a table."),
         (GOOD + "settings = {timout = 1}\n", "settings: timout: unknown setting; did"),
         (GOOD + "settings = {ref_root = 1}\n", "settings: ref_root: "),

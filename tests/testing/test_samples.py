@@ -43,7 +43,7 @@ SHOWN = [
     ("digits", {"type": "string", "pattern": "^[0-9]+$"}, "1"),
     ("letters in a pattern", {"type": "string", "pattern": "^qqq$"}, "qqq"),
     ("counts in a pattern", {"type": "string", "pattern": "^MG[0-9a-f]{4}[\\w-]?x+$"}, "MG0000x"),
-    ("groups in a pattern", {"type": "string", "pattern": "^(?:q|qq)$"}, "sample"),
+    ("groups in a pattern", {"type": "string", "pattern": "^(?:q|qq)$"}, "q"),
     ("long pattern", {"type": "string", "pattern": "^" + "[ab]{4000}" * 999 + "$"}, "sample"),
     (
         "members of one branch only",
