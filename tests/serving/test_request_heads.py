@@ -42,7 +42,7 @@ async def browse(_):
         web = uvicorn.Server(web_server.make_config(app, {"lifespan": "off"}))
         serving = asyncio.create_task(web.serve(sockets=[place]))
         try:
-            yield port, "/page.css"
+            yield port, "/base.css"
         finally:
             web.should_exit = True
             await serving
