@@ -207,13 +207,14 @@ def describe_request(
 
 
 def _address_real_server(tool: OperationTool, preview: Preview) -> Preview | None:
-    # Of the request to a mock; None where the document names no server.
-    base_url = tool.settings.base_url or ""
+    # Of the request to a mock; None where the document names no server, or the user another one:
+    # a mock without an address of the user has one that no server can have (RFC 6761).
+    base_url = (tool.settings.base_url or "").rstrip("/")
+    if not base_url.endswith(".invalid"):
+        return None
     try:
         server = document_server_url(tool.operation.servers, tool.settings)
     except CallError:
-        return None
-    if not preview.url.startswith(base_url):
         return None
     url = f"{server}{preview.url.removeprefix(base_url)}"
     host = urlsplit(url).netloc

@@ -222,6 +222,29 @@ def test_a_preview_is_the_request_that_the_package_builds(museum_page):
     compile(found["httpx"], "example", "exec")
 
 
+@pytest.mark.parametrize(
+    ("server", "options", "start"),
+    [
+        ("/v1", (), "GET http://mock.invalid/a"),
+        (
+            "https://api.example.com",
+            ("--base-url", "https://b.example/"),
+            "GET https://b.example/a",
+        ),
+    ],
+    ids=["relative", "named by the user"],
+)
+def test_one_server_has_one_request(tmp_path, server, options, start):
+    paths = {"/a": {"get": operation(operationId="get_a")}}
+    spec = tmp_path / "a.json"
+    spec.write_text(json.dumps(document(paths, servers=[{"url": server}])))
+    with browsing_here(spec, "--mock", *options) as page:
+        preview = page.data("preview", call("get_a"))
+
+    assert preview["http"].startswith(start)
+    assert "mock" not in preview
+
+
 def test_arguments_that_do_not_fit_are_told_in_place_of_a_preview(museum_page):
     wrong = TICKET | {"ticketType": "yearly"}
 
