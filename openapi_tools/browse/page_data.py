@@ -131,11 +131,7 @@ class PageData:
         return {
             **describe_tool_facts(tool, self.toolset),
             **_row(tool),
-            **(
-                {"servers": [server.url for server in tool.operation.servers]}
-                if self.is_mock
-                else {}
-            ),
+            **({"servers": _documented_servers(tool)} if _is_at_mock_address(tool) else {}),
             "documented": self._documented_texts(tool),
             "answer_schema": tool.answer_schema,
             "example": arguments,
@@ -179,6 +175,11 @@ def _describe_tags(document: dict[str, Any]) -> dict[str, str]:
     }
 
 
+def _documented_servers(tool: OperationTool) -> list[str]:
+    # The address of a mock is of no use to a reader.
+    return [server.url for server in tool.operation.servers]
+
+
 def _path_arguments(tool: OperationTool) -> list[str]:
     parameters = tool.operation.parameters
     return [p.argument for p in parameters if p.location == "path" and p.argument]
@@ -207,19 +208,26 @@ def describe_request(
 
 
 def _address_real_server(tool: OperationTool, preview: Preview) -> Preview | None:
-    # Of the request to a mock; None where the document names no server, or the user another one:
-    # a mock without an address of the user has one that no server can have (RFC 6761).
-    base_url = (tool.settings.base_url or "").rstrip("/")
-    if not base_url.endswith(".invalid"):
+    # Of the request to a mock; None where the document names no server, or the user another one.
+    if not _is_at_mock_address(tool):
         return None
     try:
         server = document_server_url(tool.operation.servers, tool.settings)
     except CallError:
         return None
-    url = f"{server}{preview.url.removeprefix(base_url)}"
+    url = f"{server}{preview.url.removeprefix(_base_url(tool))}"
     host = urlsplit(url).netloc
     headers = tuple((n, host if n.lower() == "host" else v) for n, v in preview.headers)
     return replace(preview, url=url, headers=headers)
+
+
+def _is_at_mock_address(tool: OperationTool) -> bool:
+    # A mock without an address of the user has one that no server can have (RFC 6761).
+    return _base_url(tool).endswith(".invalid")
+
+
+def _base_url(tool: OperationTool) -> str:
+    return (tool.settings.base_url or "").rstrip("/")
 
 
 def _write_request(preview: Preview, *, is_whole: bool) -> dict[str, Any]:
