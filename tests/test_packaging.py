@@ -97,20 +97,34 @@ def test_the_wheel_holds_the_package_with_its_types_and_templates(wheel):
     assert "tests/" not in names
 
 
-def test_tests_pass_against_the_wheel(project, tmp_path):
+@pytest.fixture
+def source(release, tmp_path):
+    """The files of the sdist in a folder."""
+    (archive,) = release[0].glob("*.tar.gz")
+    shutil.unpack_archive(archive, tmp_path, filter="data")
+    (folder,) = tmp_path.iterdir()
+    return folder
+
+
+def test_the_sdist_holds_every_file_that_tests_read(source):
+    listed = finished("git", "ls-files", "tests", "docs", "specs", "generated", "deploy", ".ci")
+
+    assert [name for name in listed.splitlines() if not (source / name).exists()] == []
+    assert not list(source.rglob("__pycache__"))
+
+
+def test_tests_of_the_sdist_pass_against_the_wheel(project, source):
     """Those of the wire, the command line and generated packages; the package is not beside."""
     python, libraries = project[1], Path(pytest.__file__).parents[1]
-    for name in ("docs", "generated", "pyproject.toml", "README.md", "specs", "tests"):
-        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
-        copy(ROOT / name, tmp_path / name)
+    shutil.rmtree(source / "openapi_tools")
     where = "import openapi_tools; print(openapi_tools.__file__)"
     chosen = ("tests/requests/test_wire_table.py", "tests/test_parity.py", "tests/test_generate.py")
 
-    found = finished(python, "-c", where, cwd=tmp_path, PYTHONPATH=str(libraries))
+    found = finished(python, "-c", where, cwd=source, PYTHONPATH=str(libraries))
     assert found.startswith(str(python.parents[1]))
     told = finished(
         *(python, "-m", "pytest", "-q", "--no-cov", "-n0", "-p", "no:cacheprovider", *chosen),
-        cwd=tmp_path,
+        cwd=source,
         PYTHONPATH=str(libraries),
     )
     assert re.search(r"\d{3,} passed", told)
