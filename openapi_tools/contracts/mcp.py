@@ -53,7 +53,6 @@ with require_extra("mcp"):
 LIST_SECONDS = 300.0
 """The lifetime of lists: a document is seldom read again sooner."""
 
-_UNNAMED = "openapi-tools"
 # Clients may restart their timeout with each notification (MCP, basic/lifecycle, timeouts);
 # most calls end before the first one.
 _FIRST_PROGRESS, _PROGRESS_INTERVAL = 1.0, 5.0
@@ -113,7 +112,7 @@ class ToolsServer(Server[Any]):
         self._notified_clients: set[int] = set()
         self.subscriptions = ListenHandler(self._bus)
         super().__init__(
-            name or read_info(document, "title") or _UNNAMED,
+            name or read_info(document, "title") or mcp_messages.UNNAMED,
             version=version or read_info(document, "version"),
             get_tool_input_schema=self._input_schema,
             on_list_tools=self._list_tools,

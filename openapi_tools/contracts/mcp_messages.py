@@ -28,6 +28,8 @@ with require_extra("mcp"):
 
 _LONGEST_NAME, _LONGEST_TITLE = 100, 60
 _LARGEST = 1024 * 1024
+UNNAMED = "openapi-tools"
+"""The name of a server whose tools are of no document, or of several."""
 JOB = "openapi-tools/job"
 """The key in `_meta` of the handle of a long-running operation."""
 IDEMPOTENCY_KEYS = ("openapi-tools/idempotency-key", "idempotencyKey")

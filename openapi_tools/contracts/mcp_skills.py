@@ -13,6 +13,7 @@ from openapi_tools.codegen.output_state import sha256_of
 from openapi_tools.codegen.package_plan import api_name
 from openapi_tools.codegen.skill_calls import write_tool_call
 from openapi_tools.codegen.skill_text import Skill, front_matter_of, render_texts
+from openapi_tools.contracts.mcp_messages import UNNAMED
 from openapi_tools.errors import require_extra
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ EXTENSION = "io.modelcontextprotocol/skills"
 _SCHEME = "skill://"
 _MAIN = "SKILL.md"
 _MARKDOWN = "text/markdown"
+_SEVERAL, _SEVERAL_NAME = "the APIs of this server", "apis"
 
 
 class _SkillParams(types.RequestParams):
@@ -121,9 +123,11 @@ class _SkillHandlers:
 
 
 def _make_skill(server: ToolsServer, tools: VisibleTools) -> _ServedSkill:
-    name = api_name(server.name).replace("_", "-")
+    is_titled = server.name != UNNAMED
+    name = api_name(server.name).replace("_", "-") if is_titled else _SEVERAL_NAME
     listed = [tool for tool in tools.called.values() if tool.path]
-    skill = Skill(name, server.name, server.summary, listed, write_tool_call)
+    title = server.name if is_titled else _SEVERAL
+    skill = Skill(name, title, server.summary, listed, write_tool_call)
     texts = render_texts(skill, values={"is_command": False}, front_matter={})
     files = {f"{_SCHEME}{name}/{path}": text for path, text in texts.items()}
     resources = [_describe_file(uri, text.encode()) for uri, text in files.items()]

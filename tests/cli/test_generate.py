@@ -577,3 +577,23 @@ def test_what_was_done_before_a_fault_is_told(run, project, second, fault):
     assert result.stdout == "museum: written, 8 tools in out/museum\n  12 files written\n"
     assert len(result.stderr.splitlines()) == 1
     assert fault in result.stderr
+
+
+def test_a_skill_tells_its_size_and_its_drift(run, museum, changed, here):
+    table = f'spec = "{museum}"\noutput = "museum"\ntarget = "skill"\n'
+    (here / "pyproject.toml").write_text(f"[tool.openapi-tools.generate.museum]\n{table}")
+    written = run("generate")
+    options = ("--target", "skill", "--output", "museum", "--name", "museum")
+    checked = run("generate", changed, *options, "--check", "--json")
+
+    sizes = {path: len(text.encode()) for path, text in files_in(here / "museum").items()}
+    references = [size for path, size in sizes.items() if path.startswith("references/")]
+    assert (written.exit_code, checked.exit_code) == (0, 1)
+    assert " ".join(written.stdout.split()).startswith(
+        "museum: written, 8 tools in museum "
+        f"SKILL.md {sizes['SKILL.md']:,} bytes, 3 references {sum(references):,} bytes, "
+        f"{sum(sizes.values()):,} bytes in all"
+    )
+    (report,) = json.loads(checked.stdout)["packages"]
+    assert report["sizes"].keys() == sizes.keys()
+    assert "references/operations.md" in report["files"]["written"]

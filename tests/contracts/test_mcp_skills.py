@@ -3,6 +3,7 @@
 import hashlib
 import json
 from functools import partial
+from pathlib import Path
 from typing import Literal
 
 import pytest
@@ -11,7 +12,7 @@ from hostile_documents import PAYLOADS, hostile
 from mcp_api import DOCUMENT, hosted
 from skill_rules import assert_front_matter, assert_skill, list_examples, split_front_matter
 
-from openapi_tools import load_tools
+from openapi_tools import Toolset, load_tools
 from openapi_tools.contracts.mcp import create_server
 from openapi_tools.contracts.mcp_skills import EXTENSION, add_skills
 
@@ -131,6 +132,21 @@ async def test_a_skill_has_only_what_its_client_may_see():
     assert "get_photo" in "".join(texts.values())
     assert "add_pet" not in "".join(texts.values())
     assert len(list_examples(texts)) == 2
+
+
+@pytest.mark.parametrize("mode", ["tools", "search", "code"])
+async def test_tools_of_several_apis_are_one_skill_in_every_mode(mode):
+    specs = Path(__file__).parents[2] / "specs"
+    whole = Toolset.union(load_tools(specs / "museum.yaml"), load_tools(specs / "petstore.yaml"))
+    ways = {"tools": lambda: whole, "search": whole.meta_tools, "code": whole.code_tools}
+    server = create_server(ways[mode]())
+    add_skills(server)
+    async with connected(server, Skills()) as client:
+        (entry,) = (await list_skills(client))["skills"]
+        texts = await read_texts(client, entry)
+
+    assert_skill(texts, "apis")
+    assert len(list_examples(texts)) == len(whole)
 
 
 async def test_the_skill_follows_the_tools_of_the_server():
