@@ -62,6 +62,9 @@ def build_skill_folder(
     )
     values = {
         "is_command": True,
+        "has_address": any(
+            "://" in server.url for record in data.records for server in record.operation.servers
+        ),
         "configuration": Code(CONFIGURATION),
         "credentials": [_credential_row(*each) for each in credentials],
     }
@@ -111,11 +114,7 @@ def _configuration_tables(
 ) -> dict[str, Any]:
     settings = {name: value for name, value in data.settings.items() if value is not None}
     tables: dict[str, Any] = {"source": DOCUMENT, "prefix": settings.pop("prefix", "")}
-    swagger_server = data.servers[0].url if "swagger" in toolset.document and data.servers else ""
-    is_complete = "host" in toolset.document
-    tables["base_url"] = toolset.session.settings.base_url or (
-        "" if is_complete else swagger_server
-    )
+    tables["base_url"] = _find_base_url(toolset, data)
     if len(toolset) < toolset.counts["operations"] - toolset.counts["skipped"]:
         tables["select"] = {"names": [tool.form[0] for tool in toolset]}  # type: ignore[attr-defined]  # loaded tools
     tables["settings"] = settings
@@ -123,6 +122,14 @@ def _configuration_tables(
         shaping = {"answers", "tools"}
         tables |= file.data.model_dump(mode="json", exclude_unset=True, include=shaping)
     return tables
+
+
+def _find_base_url(toolset: Toolset, data: PackageData) -> str:
+    if base_url := toolset.session.settings.base_url:
+        return base_url
+    # Without a host, a document of Swagger has the address that it came from.
+    has_host = "swagger" not in toolset.document or "host" in toolset.document
+    return next((s.url for s in data.servers if not has_host and "://" in s.url), "")
 
 
 def _write_tables(tables: Mapping[str, Any]) -> Iterator[str]:

@@ -8,7 +8,7 @@ import sys
 import tomllib
 
 import pytest
-from corpus import ABSENT, FOLDER
+from corpus import ABSENT, FOLDER, entries, parameters
 from documents import document, operation
 from hostile_documents import PAYLOADS, hostile
 from hypothesis import HealthCheck, given, settings, strategies
@@ -29,6 +29,7 @@ from openapi_tools.cli.argument_values import read_arguments, read_json_option
 from openapi_tools.codegen.skill_text import find_useful_tools, write_code_span
 from openapi_tools.testing import mock_api
 from openapi_tools.tools.argument_names import find_api_names
+from openapi_tools.validation.checker import Checker
 
 MUSEUM = ROOT / "specs" / "museum.yaml"
 CONFIGURATION = "assets/openapi-tools.toml"
@@ -125,6 +126,22 @@ async def test_every_example_of_a_large_api_runs_against_the_judged_mock(tmp_pat
     assert len(files["SKILL.md"].splitlines()) < 500
     assert len(files) <= 512
     assert sum(report.sizes.values()) < 16 * 1024 * 1024
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("entry", parameters(entries()))
+def test_a_published_document_becomes_a_skill_whose_examples_fit(tmp_path, entry):
+    report = generate_package(entry.file, tmp_path / "api", target="skill")
+    files = files_in(tmp_path / "api")
+    toolset = load_tools(tmp_path / "api" / CONFIGURATION)
+
+    assert_skill(files, "api")
+    examples = [split_command(example) for example in list_examples(files)]
+    names = sorted(name for name, _ in examples)
+    assert names == sorted(report.tools) == sorted(tool.name for tool in toolset)
+    for name, words in examples:
+        tool = toolset[name]
+        assert Checker(tool.input_schema).fits(read_words(tool, words)), (name, words)
 
 
 def test_arguments_are_typed_so_that_they_are_read_unchanged(tmp_path):
@@ -278,6 +295,19 @@ def test_a_copy_keeps_the_address_that_its_document_came_from(tmp_path, version,
         expected = str(load_tools(f"{site.url}/shop.json")["a"].preview({}).url)
 
     assert str(load_tools(tmp_path / "shop" / CONFIGURATION)["a"].preview({}).url) == expected
+
+
+@pytest.mark.parametrize("spec", [{"openapi": "3.1.0"}, {"swagger": "2.0", "basePath": "/v1"}])
+def test_without_an_address_the_skill_says_what_to_add(tmp_path, spec):
+    paths = {"/a": {"get": operation(operationId="a")}}
+    source = {**spec, "info": {"title": "Shop", "version": "1"}, "paths": paths}
+    files = generate(source, tmp_path / "shop")
+
+    toolset = load_tools(tmp_path / "shop" / CONFIGURATION, base_url="http://localhost:1")
+
+    assert "add `--base-url URL` to each call" in files["SKILL.md"]
+    assert toolset["a"].preview({}).url.path.endswith("/a")
+    assert "--base-url" not in generate(MUSEUM, tmp_path / "museum")["SKILL.md"]
 
 
 def test_secrets_in_server_addresses_are_not_written(tmp_path):
