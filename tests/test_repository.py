@@ -105,3 +105,13 @@ def test_a_bug_report_asks_for_document_request_and_version():
     form = yaml.safe_load((GITHUB / "ISSUE_TEMPLATE" / "bug.yml").read_text())
 
     assert {"document", "request", "version"} <= {item.get("id") for item in form["body"]}
+
+
+def test_agents_are_told_of_files_that_are_there():
+    text = (ROOT / "AGENTS.md").read_text()
+    links = re.findall(r"\]\(([^)#]+)\)", text)
+    paths = re.findall(r"(?<![\w.-])((?:tests|docs|openapi_tools|generated)/[\w./]*)", text)
+
+    assert len(paths) > 10
+    assert [path for path in (*links, *paths) if not (ROOT / path.rstrip(".")).exists()] == []
+    assert "Where to add" in (ROOT / "docs" / "contributing.md").read_text()
