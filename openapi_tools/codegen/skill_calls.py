@@ -72,12 +72,10 @@ def write_tool_call(tool: Any) -> str:
 
 
 def _write_pair(name: str, value: Any, entry: Any, schema: Mapping[str, Any]) -> str:
-    # ASCII JSON keeps line breaks and control characters out of the line.
+    # Otherwise JSON in ASCII: line breaks and control characters would end the line.
     kind = follow_references(schema, entry).get("type")
-    is_text = isinstance(value, str) and kind == "string" and _PLAIN_VALUE.fullmatch(value)
-    is_plain = is_text or (isinstance(value, _SCALARS) and kind in ("integer", "number", "boolean"))
-    return (
-        f"{name}={value if is_text else dump_json(value)}"
-        if is_plain
-        else (f"{name}:={json.dumps(value)}")
-    )
+    if isinstance(value, str) and kind == "string" and _PLAIN_VALUE.fullmatch(value):
+        return f"{name}={value}"
+    if isinstance(value, _SCALARS) and kind in ("integer", "number", "boolean"):
+        return f"{name}={dump_json(value)}"
+    return f"{name}:={json.dumps(value)}"

@@ -21,7 +21,6 @@ from openapi_tools.codegen.skill_text import (
     render_texts,
 )
 from openapi_tools.common.json_values import as_dict, as_list, as_string
-from openapi_tools.common.visible_text import mask_user
 from openapi_tools.errors import OpenAPIToolsError
 
 if TYPE_CHECKING:
@@ -35,6 +34,9 @@ if TYPE_CHECKING:
 DOCUMENT = "openapi.json"
 _NEEDS = "Needs the command openapi-tools (pip install openapi-tools) and a network connection."
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]+")
+# A user and a password in the URL of a server, which reach no file; inside a string of the document
+# the quotes around a URL have backslashes.
+_USER = re.compile(r'("url": "[A-Za-z][A-Za-z0-9+.-]*+://)(?:[^"/?#@]*+@)++')
 _OTHER = re.compile(r"[^A-Z0-9]+")
 _PASSWORDS = ("basic", "digest")
 _NAME, _VERSION = 80, 60
@@ -94,10 +96,12 @@ def _name_variables(data: PackageData) -> Iterator[tuple[str, SecurityScheme, An
     names = Names()
     for name, scheme in used.items():
         words = _OTHER.sub("_", f"{data.api}_{name}".upper()).strip("_")
-        variable = names.claim(words, whose=name).upper()
-        is_pair = scheme.type == "http" and scheme.scheme in _PASSWORDS
-        value = f"${{{variable}}}"
-        yield name, scheme, [f"${{{variable}_USER}}", value] if is_pair else value
+        value = f"${{{names.claim(words, whose=name).upper()}}}"
+        if scheme.type == "http" and scheme.scheme in _PASSWORDS:
+            user = names.claim(f"{words}_USER", whose=name).upper()
+            yield name, scheme, [f"${{{user}}}", value]
+        else:
+            yield name, scheme, value
 
 
 def _credential_row(name: str, scheme: SecurityScheme, value: Any) -> dict[str, Any]:
@@ -166,36 +170,14 @@ def _write_document(document: Any, data: PackageData) -> str:
         resolved = [{**as_dict(server), "url": found.url} for server, found in pairs]
         document = {**document, "servers": resolved} if resolved else document
     try:
-        text = json.dumps(_mask_servers(document), ensure_ascii=False, indent=1)
+        text = json.dumps(document, ensure_ascii=False, indent=1)
         if not text.isascii():
             # No reader of JSON needs to take lone surrogates, and ours does not.
             text = json.dumps(json.loads(SURROGATE.sub("\ufffd", text)), indent=1)
     except (RecursionError, ValueError) as error:
         raise OpenAPIToolsError(f"the document cannot be written as JSON: {error}.") from None
-    return f"{text}\n"
+    return _USER.sub(r"\1***@", f"{text}\n")
 
 
 def _is_absolute(server: Any) -> bool:
     return "://" in as_string(as_dict(server).get("url"))
-
-
-def _mask_servers(node: Any) -> Any:
-    # A user and a password in the URL of a server reach no file.
-    if not isinstance(node, dict):
-        return node
-    servers = [
-        {**server, "url": mask_user(server["url"])}
-        if isinstance(server, dict) and isinstance(server.get("url"), str)
-        else server
-        for server in as_list(node.get("servers"))
-    ]
-    inner = {
-        key: part for key, part in node.items() if key == "paths" or "servers" in as_dict(part)
-    }
-    masked = {
-        key: {name: _mask_servers(item) for name, item in as_dict(part).items()}
-        if key == "paths"
-        else _mask_servers(part)
-        for key, part in inner.items()
-    }
-    return {**node, **masked, **({"servers": servers} if servers else {})}

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -308,6 +309,24 @@ def test_without_an_address_the_skill_says_what_to_add(tmp_path, spec):
     assert "add `--base-url URL` to each call" in files["SKILL.md"]
     assert toolset["a"].preview({}).url.path.endswith("/a")
     assert "--base-url" not in generate(MUSEUM, tmp_path / "museum")["SKILL.md"]
+
+
+def test_two_schemes_never_share_a_variable(tmp_path):
+    schemes = {
+        "a": {"type": "http", "scheme": "basic"},
+        "A": {"type": "http", "scheme": "basic"},
+        "a user": {"type": "http", "scheme": "bearer"},
+        "é": {"type": "http", "scheme": "bearer"},
+        "x" * 90: {"type": "http", "scheme": "bearer"},
+        "x" * 91: {"type": "http", "scheme": "bearer"},
+    }
+    paths = {"/a": {"get": operation(operationId="a", security=[{name: []} for name in schemes])}}
+    files = generate(document(paths, components={"securitySchemes": schemes}), tmp_path / "shop")
+
+    values = tomllib.loads(files[CONFIGURATION])["credentials"].values()
+    variables = [each for value in values for each in (value if type(value) is list else [value])]
+    assert len({*variables}) == len(variables) == 8
+    assert all(re.fullmatch(r"\$\{[A-Z][A-Z0-9_]*\}", variable) for variable in variables)
 
 
 def test_secrets_in_server_addresses_are_not_written(tmp_path):
