@@ -9,7 +9,8 @@ from typing import Literal
 import pytest
 from corpus import ABSENT, FOLDER
 from hostile_documents import PAYLOADS, hostile
-from mcp_api import DOCUMENT, hosted
+from mcp_api import DOCUMENT, hosted, written
+from mcp_api import served as serve
 from skill_rules import assert_front_matter, assert_skill, list_examples, split_front_matter
 
 from openapi_tools import Toolset, load_tools
@@ -226,6 +227,16 @@ async def test_fastmcps_client_accepts_the_skill():
     (main,) = (each for each in entry.resources if each.uri == URI)
     assert main.digest == f"sha256:{hashlib.sha256(contents.text.encode()).hexdigest()}"
     assert_front_matter(entry.frontmatter.root, "pet")
+
+
+async def test_the_command_serve_has_a_skill(tmp_path):
+    fastmcp = pytest.importorskip("fastmcp", reason="fastmcp is not installed")
+    skills = pytest.importorskip("fastmcp.skills", reason="this fastmcp has no skills")
+    extensions = [skills.SkillsClientExtension()]
+    async with serve(written(tmp_path)) as url, fastmcp.Client(url, extensions=extensions) as one:
+        (entry,) = await one.list_skills()
+
+    assert entry.uri == URI
 
 
 @pytest.mark.long
