@@ -2,7 +2,7 @@
 
 It gathers the pages in build/docs: README.md as the first page, those of this folder, and the
 reference, which is made from docstrings and from `--help`. Then zensical writes build/site, and a
-warning ends it with exit code 1.
+warning ends it with exit code 1. Each page is there as Markdown, too; llms.txt lists these.
 """
 
 import os
@@ -22,6 +22,7 @@ from openapi_tools.common.setting_fields import DEFAULT_SETTINGS, SettingFields,
 DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
 PAGES = ROOT / "build" / "docs"
+SITE = ROOT / "build" / "site"
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s#]+)(#[^)\s]+)?\)")
 COORDINATORS = (
     *("agent_framework", "amplifier", "google_adk", "langchain", "llama_index", "mcp"),
@@ -198,7 +199,13 @@ def main():
     """Build the site."""
     gather()
     command = [sys.executable, "-m", "zensical", "build", "--clean", "--strict"]
-    return subprocess.run(command, cwd=ROOT, check=False).returncode
+    returncode = subprocess.run(command, cwd=ROOT, check=False).returncode
+    if not returncode:
+        # Tests run this file by its path, from which its neighbour cannot be imported.
+        import markdown_pages
+
+        markdown_pages.write_markdown_pages(PAGES, SITE, ROOT / "mkdocs.yml")
+    return returncode
 
 
 if __name__ == "__main__":

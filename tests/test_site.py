@@ -45,7 +45,9 @@ def test_every_page_is_in_the_navigation_once():
     assert {page for page in listed if not page.startswith(MADE)} == written
 
 
-def built():
+@pytest.fixture(scope="module")
+def pages():
+    """The pages of a new build, by their paths in the site."""
     done = subprocess.run(
         [sys.executable, BUILD], cwd=ROOT, capture_output=True, text=True, check=False
     )
@@ -85,8 +87,7 @@ def searchable_pages():
 
 
 @pytest.mark.long
-def test_the_site_is_built_whole_without_a_warning_and_a_network():
-    pages = built()
+def test_the_site_is_built_whole_without_a_warning_and_a_network(pages):
     reference = [page for name, page in pages.items() if name.startswith("reference/")]
     explained = {anchor for page in reference for anchor in re.findall(r'\bid="([^"]+)"', page)}
 
@@ -95,3 +96,59 @@ def test_the_site_is_built_whole_without_a_warning_and_a_network():
     assert list(lost_links(pages)) == []
     assert [name for name in public_names() if name not in explained] == []
     assert {f"{page}index.html" for page in searchable_pages()} == {*pages} - {"404.html"}
+
+
+def twin_of(page):
+    """Return the Markdown file of a page: that of `users/index.html` is `users.md`."""
+    return SITE / f"{(page.removesuffix('index.html') or 'index/').removesuffix('/')}.md"
+
+
+@pytest.mark.long
+def test_every_page_is_there_as_markdown_whose_links_lead_somewhere(pages):
+    twins = {page: twin_of(page) for page in pages if page != "404.html"}
+    texts = {path: path.read_text() for path in twins.values()}
+    lost = [
+        (path.name, link)
+        for path, text in texts.items()
+        for link in re.findall(r"\]\(([^):#\s]+)(?:#[^)\s]*)?\)", text)
+        if not (path.parent / link).exists()
+    ]
+
+    assert len(texts) > len(PAGES)
+    assert lost == []
+    assert [path for path, text in texts.items() if "\n::: " in text] == []
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("pages")
+def test_the_reference_in_markdown_has_signatures_and_docstrings():
+    text = (SITE / "reference" / "functions.md").read_text()
+    classes = (SITE / "reference" / "classes.md").read_text()
+
+    assert "```python\nload_tools(source: str | " in text
+    assert "Turn every operation of an OpenAPI document into a tool" in text
+    assert "### `run_function_calls`" in classes
+    # Users call this class by the name of its function.
+    names = {*public_names()} - {"openapi_tools.contracts.mcp.ToolsServer"}
+    assert [name for name in names if f"`{name}`" not in every_reference()] == []
+    assert "## `openapi_tools.contracts.mcp.create_server`" in every_reference()
+
+
+def every_reference():
+    names = "".join(path.read_text() for path in (SITE / "reference").glob("*.md"))
+    # The section of a command is named as it is typed.
+    return names.replace("`openapi-tools ", "`openapi-tools-")
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("pages")
+def test_llms_txt_lists_every_page_with_what_it_is_for():
+    lines = (SITE / "llms.txt").read_text().splitlines()
+    rows = [re.fullmatch(r"- \[[^]]+\]\(([^)]+)\)(: .+)?", row) for row in lines if row[:1] == "-"]
+    listed = list(pages_in(yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"]))
+
+    assert lines[0] == "# openapi-tools"
+    assert lines[2].startswith("> Every operation of an OpenAPI document")
+    assert [row[1] for row in rows] == listed
+    assert all((SITE / page).exists() for page in listed)
+    assert [row[1] for row in rows if not row[2] and not row[1].startswith("reference/")] == []
