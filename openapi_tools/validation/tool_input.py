@@ -14,6 +14,7 @@ these rules:
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -210,6 +211,8 @@ class _InputCopier:
             return self.copy_object(value, depth)
         if issubclass(kind, list):
             return self._copy_array(list.copy(value), depth)
+        if issubclass(kind, deque):  # pydantic converts these since 2.14 only
+            return self._copy_array(list(deque.__iter__(value)), depth)
         if issubclass(kind, bytes | bytearray | memoryview):
             raise InputError('bytes are not JSON; pass a file as {"base64": "…"} or {"text": "…"}.')
         return self._copy_value(
