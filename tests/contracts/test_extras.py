@@ -99,7 +99,12 @@ def test_an_extra_installs_alone_and_runs_its_examples(extra, wheel, base, tmp_p
         assert done.returncode == 0, done.stderr
 
 
-USES = {"amplifier": "amplifier_core", "langchain": "langchain_core"}
+USES = {
+    "amplifier": "amplifier_core",
+    "google-adk": "google.adk",
+    "langchain": "langchain_core",
+    "openai-agents": "agents",
+}
 """The packages that are not called as the extra."""
 MISSING = """
 import sys

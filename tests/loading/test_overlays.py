@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openapi_tools import DocumentError, InvalidOverlay, load_tools
-from openapi_tools.loading import json_paths, overlays
+from openapi_tools.loading import json_paths, overlay_actions
 
 
 def overlaid(source, *actions, version="1.1.0"):
@@ -710,7 +710,7 @@ HOSTILE = {
 @pytest.mark.parametrize(("more", "actions", "words"), HOSTILE.values(), ids=HOSTILE)
 def test_a_hostile_overlay_ends_soon_with_its_place(more, actions, words, monkeypatch):
     monkeypatch.setattr(json_paths, "MAX_STEPS", 500_000)
-    monkeypatch.setattr(overlays, "MAX_ADDED", 10_000)
+    monkeypatch.setattr(overlay_actions, "MAX_ADDED", 10_000)
     begun = time.process_time()
 
     error = refusal(*actions, source=farm(**more))

@@ -49,7 +49,7 @@ PROVED = {  # proved, not judged, failed
     # Examples that break their schema; a required member without a description.
     "meilisearch": ("meilisearch/open-api.json", 107, 0, 6),
     "messaging": ("twilio/twilio_messaging_v1.json", 51, 0, 7),
-    "github": ("github/api.github.com.json", 1025, 11, 187),
+    "github": ("github/api.github.com.json", 1027, 9, 187),
     "figma": ("figma/openapi.yaml", 46, 1, 0),
 }
 
