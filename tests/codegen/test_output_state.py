@@ -69,6 +69,10 @@ def test_a_manifest_reads_back_equal_and_is_visible(files, tools, text, layout):
     assert replace(found, short_names={}) == Manifest(text, layout, tuple(tools), digests)
 
 
+def test_a_delete_character_is_an_escape():
+    assert "\\u007f" in written({}, data_of(api="a", title="\x7f", version="1", document_hash="0"))
+
+
 def test_members_of_later_versions_and_a_lone_surrogate_do_no_harm():
     text = written(FILES, replace(DATA, title="\ud800 \u202e\x00"))
     document = {**json.loads(text)["document"], "pages": 3}
