@@ -149,7 +149,7 @@ class _ADKTool(BaseTool):
         result = await self._tool.execute(
             {**args, CALL_ID: call_id}, context=context, profile=_PROFILE
         )
-        return _make_response(result)
+        return _make_response(result, is_declared=declares_response(self._tool))
 
 
 def _declare(tool: OperationTool) -> types.FunctionDeclaration:
@@ -168,11 +168,13 @@ def _declare(tool: OperationTool) -> types.FunctionDeclaration:
     return types.FunctionDeclaration.model_validate(declaration)
 
 
-def _make_response(result: ToolResult) -> Any:
+def _make_response(result: ToolResult, *, is_declared: bool) -> Any:
     if result.is_error:
         return {"error": str(result)}
     blocks: list[Any] = make_blocks(result, str, _make_image)
     is_text = all(isinstance(block, str) for block in blocks)
+    if is_declared and is_text:
+        return result.as_object()  # what the schema of the declaration describes
     # The kit takes images out of a list and sends them beside the response.
     return {"result": str(result) if is_text else blocks}
 

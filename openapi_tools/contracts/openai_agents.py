@@ -69,12 +69,14 @@ class _AgentTool:
 
     def __init__(self, tool: OperationTool, approval: CallApproval, context: Any) -> None:
         self._tool, self._approval, self._context = tool, approval, context
+        self._profile: str | None = _PROFILE  # of the definition that the model has
 
     def convert(self) -> FunctionTool:
         """Return the tool for the SDK, which takes only some of the strict schemas."""
         try:
             return self._make_tool(define_tool(self._tool, _PROFILE, loosely=True).value)
         except (CannotExpress, UserError):
+            self._profile = None
             description, schema = write_brief_definition(self._tool, "openai")
             return self._make_tool(
                 {"description": description, "parameters": schema, "strict": False}
@@ -106,7 +108,7 @@ class _AgentTool:
             context = with_approval(context, *self._tool.target_tool(call.arguments))
         arguments_with_id = {**call.arguments, CALL_ID: run.tool_call_id}
         return _make_output(
-            await self._tool.execute(arguments_with_id, context=context, profile=_PROFILE)
+            await self._tool.execute(arguments_with_id, context=context, profile=self._profile)
         )
 
 

@@ -146,10 +146,11 @@ async def _run_call(
     result = await tool.execute(call, context=context)
     if result.is_error:
         raise ToolFailed(str(result))
-    if declares_response(called):
+    content = _make_content(result)
+    if declares_response(called) and isinstance(content, str):  # images stay images
         note = result.header_note or None
         return ToolReturn(result.as_object(), content=note, metadata=result.metadata)
-    return ToolReturn(_make_content(result), metadata=result.metadata)
+    return ToolReturn(content, metadata=result.metadata)
 
 
 def _make_content(result: ToolResult) -> Any:

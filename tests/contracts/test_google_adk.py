@@ -151,9 +151,10 @@ async def test_a_setting_declares_responses():
     )
     conversation = Conversation(to_tools(toolset), [call("ids")])
 
-    await conversation.say()
+    (response,) = responses(await conversation.say())
 
     ((declared,), *_) = conversation.model.seen
+    assert response.response == {"result": [1]}
     assert declared.response_json_schema["anyOf"][0]["required"] == ["result"]
 
 

@@ -136,3 +136,20 @@ async def test_pydantic_ai_returns_what_its_schema_declares():
     (returned,) = [p for m in ended.all_messages() for p in m.parts if p.part_kind == "tool-return"]
     assert returned.content == {"result": [{"id": 1}]}
     assert '"result"' in descriptions[0]["pets"]
+
+
+async def test_pydantic_ai_gets_an_image_as_an_image():
+    pydantic_ai = pytest.importorskip("pydantic_ai", reason="pydantic-ai is not installed")
+    from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
+    from pydantic_ai.models.function import FunctionModel
+
+    from openapi_tools.contracts.pydantic_ai import to_tools
+
+    script = [ToolCallPart("vague", {}, "1"), TextPart("Done.")]
+    image = httpx.Response(200, content=PNG, headers={"content-type": "image/png"})
+    toolset = pets(image, response_schemas=True)
+    model = FunctionModel(lambda _messages, _info: ModelResponse([script.pop(0)]))
+    ended = await pydantic_ai.Agent(model, tools=to_tools(toolset)).run("Go.")
+
+    (returned,) = [p for m in ended.all_messages() for p in m.parts if p.part_kind == "tool-return"]
+    assert returned.content.data == PNG
