@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import click
 import yaml
 
 from openapi_tools.cli.command_options import read_setting_options
@@ -45,9 +46,12 @@ def lint_document(
     wants_json: bool,
     limit: int,
     fix: Path | None,
+    fix_version: str | None,
     force: bool,
 ) -> int:
     """Check whether SPEC is valid and suitable for tools."""
+    if fix_version and fix is None:
+        raise click.UsageError("--fix-version is the version of the overlay of --fix; add --fix.")
     source = parse_source(spec)
     toolset = load_source(source)
     with show_progress("Checking the document"):
@@ -73,7 +77,7 @@ def lint_document(
     )
     print_report(report, "json" if wants_json else report_format)
     if fix is not None:
-        _write_fixes(toolset, source, fix, force=force)
+        _write_fixes(toolset, source, fix, version=fix_version or "1.1", force=force)
     return 1 if any(item.severity == "error" for item in findings) else 0
 
 
@@ -122,11 +126,11 @@ def _format_report(
     yield from wrap_text(total, width) if width else [total]
 
 
-def _write_fixes(toolset: Toolset, source: Any, path: Path, *, force: bool) -> None:
+def _write_fixes(toolset: Toolset, source: Any, path: Path, *, version: str, force: bool) -> None:
     def reload(overlay: dict[str, Any]) -> Toolset:
         return load_source(source, overlays=[overlay])
 
-    overlay, still_skipped = make_overlay(toolset, reload)
+    overlay, still_skipped = make_overlay(toolset, reload, version=version)
     count = len(overlay["actions"])
     if count:
         text = yaml.safe_dump(overlay, sort_keys=False, allow_unicode=True, width=100)

@@ -38,7 +38,9 @@ _LONGEST = 4_096  # characters of a target
 _UNTARGETED = re.compile(r"[\x00-\x07\x0b\x0e-\x1f]")  # python-jsonpath refuses their escapes
 
 
-def make_overlay(toolset: Toolset, reload: Reload) -> tuple[dict[str, Any], tuple[Skipped, ...]]:
+def make_overlay(
+    toolset: Toolset, reload: Reload, *, version: str = "1.1"
+) -> tuple[dict[str, Any], tuple[Skipped, ...]]:
     """Return an overlay that fixes a document, and the operations that it leaves skipped.
 
     It has no actions if nothing can be fixed. Faulty parts are removed, and their place filled
@@ -47,22 +49,23 @@ def make_overlay(toolset: Toolset, reload: Reload) -> tuple[dict[str, Any], tupl
     Args:
         toolset: The tools of the document.
         reload: Loads the document with an overlay more.
+        version: Of the overlay: its actions mean the same in 1.0, 1.1 and 1.2.
 
-    Spec: Overlay Specification 1.0.0.
+    Spec: Overlay Specification 1.1.0.
     """
     actions: list[dict[str, Any]] = []
     for number in range(1, _MOST_ROUNDS):
         if not (removals := _removal_actions(toolset, number)):
             break
         actions += removals
-        toolset = reload(_write_overlay(actions))
+        toolset = reload(_write_overlay(actions, version))
     actions += _update_actions(toolset)
-    return _write_overlay(actions), toolset.skipped
+    return _write_overlay(actions, version), toolset.skipped
 
 
-def _write_overlay(actions: list[dict[str, Any]]) -> dict[str, Any]:
+def _write_overlay(actions: list[dict[str, Any]], version: str) -> dict[str, Any]:
     info = {"title": "Fixes for tools, by `openapi-tools lint --fix`", "version": "1.0.0"}
-    return {"overlay": "1.0.0", "info": info, "actions": actions}
+    return {"overlay": f"{version}.0", "info": info, "actions": actions}
 
 
 def _removal_actions(toolset: Toolset, number: int) -> list[dict[str, Any]]:

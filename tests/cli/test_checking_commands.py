@@ -243,6 +243,25 @@ def test_mends_give_ids_words_and_parameters_that_count(run, write, tmp_path):
     assert forced.exit_code == 1
 
 
+@pytest.mark.parametrize("version", [None, "1.0", "1.1", "1.2"])
+def test_mends_are_of_overlay_1_1_unless_asked_for(run, write, tmp_path, version):
+    path, mends = write({"/a/{id}": {"post": {**WHOLE, "requestBody": 7}}}), tmp_path / "mends.yaml"
+    options = ["--fix-version", version] if version else []
+
+    assert run("lint", path, "--fix", mends, *options).exit_code == 1
+
+    assert yaml.safe_load(mends.read_text())["overlay"] == f"{version or '1.1'}.0"
+    toolset = load_tools(path, overlays=[mends])
+    assert (len(toolset), toolset.skipped, toolset.warnings) == (1, (), ())
+
+
+def test_a_version_of_mends_that_there_is_not_is_refused(refused, write, tmp_path):
+    path = write({"/a": {"get": WHOLE}})
+
+    refused("lint", path, "--fix", tmp_path / "m", "--fix-version", "2.0", said=["1.0", "1.2"])
+    refused("lint", path, "--fix-version", "1.2", said=["add --fix"])
+
+
 def test_without_anything_to_mend_no_file_is_written(run, write, tmp_path):
     path = write({"/a": {"get": {**WHOLE, "description": "Gets it all."}}})
 
