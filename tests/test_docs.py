@@ -6,6 +6,7 @@ import json
 import os
 import re
 import runpy
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -225,13 +226,14 @@ def test_the_page_about_installing_has_every_extra():
     assert rows == sorted(project["optional-dependencies"], key=lambda name: (name == "dev", name))
 
 
+def steps_of(workflow):
+    """Return what the steps of a workflow in the examples run."""
+    jobs = yaml.safe_load((DOCS / "examples" / workflow).read_text())["jobs"].values()
+    return [step.get("run", "") for job in jobs for step in job["steps"]]
+
+
 def test_the_workflow_of_the_guide_runs(ran):
-    file = DOCS / "examples" / "fresh-tools.yml"
-    steps = [
-        step.get("run", "")
-        for job in yaml.safe_load(file.read_text())["jobs"].values()
-        for step in job["steps"]
-    ]
+    steps = steps_of("fresh-tools.yml")
     (refresh,) = (step for step in steps if "tee" in step)
     (check,) = (step for step in steps if step.endswith("--check"))
 
@@ -251,6 +253,33 @@ echo 'output = "tools"' >> pyproject.toml
 {refresh}
 grep written $RUNNER_TEMP/report.txt
 {check}
+"""
+
+
+@pytest.mark.parametrize(("change", "code"), [("", 0), ("s/getMuseumHours/getHours/", 1)])
+def test_the_workflow_that_checks_an_api_runs(ran, tmp_path, change, code):
+    if not shutil.which("git"):
+        pytest.skip("git is not on this machine")
+    install, *commands = filter(None, steps_of("check-api.yml"))
+    steps = "\n".join(f"bash -e <<'STEP'\n{command}\nSTEP" for command in commands)
+
+    done = ran("bash", "-euc", PULL_REQUEST.format(change=change, steps=steps))
+
+    assert install.startswith("pip install")
+    assert (done.returncode, done.stderr) == (code, "")
+    reports = tmp_path / "repository" / "project"
+    results = json.loads((reports / "diff.sarif").read_text())["runs"][0]["results"]
+    assert "<testsuite" in (reports / "prove.xml").read_text()
+    assert [result["level"] for result in results].count("error") == code
+
+
+PULL_REQUEST = """
+mkdir project; cp specs/museum.yaml project/openapi.yaml; cd project
+git init --quiet; git add openapi.yaml
+git -c user.name=x -c user.email=x@example.com commit --quiet --message x
+git update-ref refs/remotes/origin/main HEAD
+sed -i '{change}' openapi.yaml
+{steps}
 """
 
 
