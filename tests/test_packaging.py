@@ -6,7 +6,9 @@ import re
 import shutil
 import subprocess
 import sys
+from email import message_from_bytes
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
@@ -15,6 +17,7 @@ pytestmark = pytest.mark.long
 ROOT = Path(__file__).parents[1]
 NO_NETWORK = ("No matching distribution found", "Could not find a version", "Connection")
 LARGEST = 60  # MB of a base install
+SOURCES = ("tests", "docs", "specs", "generated", "deploy", ".ci", "hatch_build.py", "server.json")
 FREE = re.compile(
     r"MIT|BSD|Apache|ISC|Python Software Foundation|PSF|Mozilla Public License|MPL|0BSD"
 )
@@ -97,6 +100,43 @@ def test_the_wheel_holds_the_package_with_its_types_and_templates(wheel):
     assert "tests/" not in names
 
 
+VALIDATE = """
+import sys
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
+print(JsonStrictValidator(SchemaVersion.V1_6).validate_str(open(sys.argv[1]).read()))
+"""
+
+
+def test_the_wheel_has_a_bill_of_materials_of_what_it_declares(wheel, tmp_path):
+    with ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if ".dist-info/sboms/" in name)
+        (path,) = (path for path in archive.namelist() if path.endswith("/METADATA"))
+        bill, metadata = archive.read(name), message_from_bytes(archive.read(path))
+    data = json.loads(bill)
+    project = data["metadata"]["component"]
+    written = {
+        each["value"].replace("'", '"')
+        for component in data["components"]
+        for each in component["properties"]
+    }
+    declared = {
+        line.replace("'", '"')
+        for line in metadata.get_all("Requires-Dist")
+        if not line.startswith("openapi-tools[")
+    }
+    required = [each["name"] for each in data["components"] if each["scope"] == "required"]
+
+    assert (project["name"], project["version"]) == (metadata["Name"], metadata["Version"])
+    assert project["licenses"] == [{"expression": metadata["License-Expression"]}]
+    assert written == declared
+    assert sorted(re.match(r"[\w-]+", line)[0] for line in declared if ";" not in line) == required
+    assert {"timestamp", "serialNumber"}.isdisjoint(data | data["metadata"])
+    (tmp_path / "bom.json").write_bytes(bill)
+    python = environment(tmp_path / "venv", "cyclonedx-python-lib[json-validation]")
+    assert finished(python, "-c", VALIDATE, tmp_path / "bom.json") == "None\n"
+
+
 @pytest.fixture
 def source(release, tmp_path):
     """The files of the sdist in a folder."""
@@ -107,7 +147,7 @@ def source(release, tmp_path):
 
 
 def test_the_sdist_holds_every_file_that_tests_read(source):
-    listed = finished("git", "ls-files", "tests", "docs", "specs", "generated", "deploy", ".ci")
+    listed = finished("git", "ls-files", *SOURCES)
 
     assert [name for name in listed.splitlines() if not (source / name).exists()] == []
     assert not list(source.rglob("__pycache__"))
