@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.code import sandbox
 from openapi_tools.code.sandbox import Outcome, rewrite_program
+from openapi_tools.code.type_check import find_mistakes
 from openapi_tools.common.json_values import dump_json_bytes
 from openapi_tools.common.options import (
     close_names,
@@ -34,8 +35,14 @@ _UNKNOWN_ARGUMENT = re.compile(
     r"Argument (\w+) does not match any known parameter of function (\w+)$"
 )
 _UNKNOWN_NAME = re.compile(r"NameError: name '(\w+)' is not defined$")
-_TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}
-_TYPES |= {"array": "list[Any]", "object": "dict[str, Any]"}
+# Names of types that a program does not use for something else.
+_TYPE_NAMES = """\
+from builtins import bool as __bool, dict as __dict, float as __float, int as __int
+from builtins import list as __list, str as __str
+from typing import Any as __Any, Literal as __Literal
+__unset: __Any = None"""
+_TYPES = {"string": "__str", "integer": "__int", "number": "__float", "boolean": "__bool"}
+_TYPES |= {"array": "__list[__Any]", "object": "__dict[__str, __Any]"}
 _AT_ONCE = 16  # calls of a program in flight; their responses are in memory
 _LARGE_OUTPUT = 32 * 1024  # bytes; converting more would keep the event loop busy
 _AT_A_TIME = 1000  # items of pages after which other tasks may run
@@ -47,6 +54,7 @@ class ProgramFunctions:
 
     def __init__(self, tools: Iterable[Any]) -> None:
         self.tools: dict[str, Any] = {}
+        self._declarations: dict[str, str] = {}
         for tool in sorted(tools, key=lambda tool: tool.name != python_name(tool.name)):
             name = python_name(tool.name)
             if name not in _RESERVED and not name.startswith("__"):
@@ -75,10 +83,13 @@ class ProgramFunctions:
 
     def declare(self, names: Iterable[str]) -> str:
         """Return typed declarations of functions, for the type check of a program."""
-        lines = (
-            f"async def {name}({_parameter_list(self.tools[name])}) -> Any: ..." for name in names
-        )
-        return "\n".join(["from typing import Any, Literal", *lines])
+        return "\n".join([_TYPE_NAMES, *map(self._declare_function, names)])
+
+    def _declare_function(self, name: str) -> str:
+        if name not in self._declarations:
+            parameters = _parameter_list(self.tools[name])
+            self._declarations[name] = f"async def {name}({parameters}) -> __Any: ..."
+        return self._declarations[name]
 
 
 def _parameter_list(tool: Any) -> str:
@@ -88,9 +99,9 @@ def _parameter_list(tool: Any) -> str:
     }
     required = [*dict.fromkeys(map(python_name, schema.get("required", ())))]
     optional_parts = [
-        f"{name}: {kind} = ..." for name, kind in kinds.items() if name not in required
+        f"{name}: {kind} = __unset" for name, kind in kinds.items() if name not in required
     ]
-    required_parts = [f"{name}: {kinds.get(name, 'Any')}" for name in required]
+    required_parts = [f"{name}: {kinds.get(name, '__Any')}" for name in required]
     return ", ".join([*required_parts, *["*"] * bool(optional_parts), *optional_parts])
 
 
@@ -98,8 +109,8 @@ def _python_type(node: Any) -> str:
     kind = node.get("type") if isinstance(node, dict) else None
     choices = node.get("enum", ()) if kind in ("string", "integer") else ()
     if choices and all(isinstance(each, str | int) for each in choices):
-        return f"Literal[{', '.join(map(repr, choices))}]"
-    return _TYPES.get(kind, "Any") if isinstance(kind, str) else "Any"
+        return f"__Literal[{', '.join(map(repr, choices))}]"
+    return _TYPES.get(kind, "__Any") if isinstance(kind, str) else "__Any"
 
 
 class ProgramRun:
@@ -194,7 +205,7 @@ class ProgramRun:
         try:
             names = self._functions.find_names(code)
             stubs = self._functions.declare(names) if names else ""
-            mistakes = await sandbox.find_mistakes(code, stubs, self._limits) if names else []
+            mistakes = await find_mistakes(code, stubs, self._limits) if names else []
             if mistakes:
                 explained = map(self._functions.explain_mistake, mistakes)
                 outcome.kind, outcome.reason = (

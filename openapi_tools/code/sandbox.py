@@ -1,10 +1,9 @@
-"""The sandbox, a process for each run: the only module that uses pydantic-monty."""
+"""The sandbox, a process for each run, in pydantic-monty."""
 
 from __future__ import annotations
 
 import atexit
 import io
-import json
 import re
 import time
 import tokenize
@@ -34,7 +33,6 @@ with require_extra("code"):
         MontyError,
         MontyRuntimeError,
         MontySyntaxError,
-        MontyTypingError,
     )
 
 _PRINTED = 1024 * 1024  # bytes of prints; more end the program
@@ -45,9 +43,6 @@ _LONGEST_MESSAGE = 2000
 # JSON allows integers of any length, but most of its readers make them doubles, whose largest has
 # 309 digits.
 _HUGE = re.compile(r"(?<![0-9])[0-9]{309}")
-_MISTAKES = 5
-# A value of an optional or unknown type may well fit when the program runs.
-_UNSURE_TYPE = re.compile(r" \| |None|Unknown|Any")
 # What to do about an error of a program, by a part of its message.
 _ADVICE = {
     "'RuntimeError' object has no attribute": "str(error) has status and reason",
@@ -59,11 +54,6 @@ _ADVICE = {
     "No module named": "available modules: base64, collections, csv, dataclasses, datetime, "
     "decimal, functools, hashlib, itertools, json, math, random, re, time and typing",
 }
-_RULES = frozenset(
-    {"invalid-argument-type", "missing-argument", "unknown-argument"}
-    | {"too-many-positional-arguments", "parameter-already-assigned"}
-)
-
 # A thread of the package that wakes an event loop would abort a process that ends meanwhile.
 atexit.register(time.sleep, 0.02)
 
@@ -177,43 +167,6 @@ async def run_program(
         )
     if outcome.kind == "too_large" and len(outcome.printed) > _PRINTED // 2:
         outcome.reason = "the program printed too much"
-
-
-async def find_mistakes(code: str, stubs: str, limits: CodeLimits) -> list[str]:
-    """Return the calls in a program whose arguments have wrong types, without running it."""
-    try:
-        async with (
-            AsyncMonty(max_processes=1) as pool,
-            pool.checkout(
-                type_check=True,
-                type_check_stubs=stubs,
-                type_check_format="json",
-                limits=_monty_limits(limits),
-            ) as session,
-        ):
-            # The last line always has a type error, so that nothing runs.
-            await session.feed_run(code + "\n__stop: int = ''", print_callback=CollectString())
-    except MontyTypingError as error:
-        rows = code.split("\n")
-        mistakes = (_describe_mistake(each, rows) for each in json.loads(error.display()))
-        return [*filter(None, mistakes)][:_MISTAKES]
-    except MontyError:
-        pass  # the run will give a better message
-    return []
-
-
-def _describe_mistake(diagnostic: dict[str, Any], lines: list[str]) -> str:
-    # Empty unless it certainly is a mistake, and about a call of a function.
-    row, column = diagnostic["location"]["row"], diagnostic["location"]["column"]
-    message = str(diagnostic["message"]).replace("`", "")[:_LONGEST_MESSAGE]
-    end = diagnostic["end_location"]["column"] if diagnostic["end_location"]["row"] == row else None
-    source = "".join(lines[row - 1 : row])[column - 1 : end and end - 1]
-    is_call = diagnostic["code"] in _RULES and re.search(r"\b(?:of|to) function \w", message)
-    actual = message.rpartition("found ")[2] if "Expected " in message else "Literal["
-    is_sure = actual.startswith("Literal[") or "Literal[" not in message
-    if not is_call or not is_sure or source.startswith("*") or _UNSURE_TYPE.search(actual):
-        return ""
-    return f"line {row}: {source[:100]}: {message}"
 
 
 def _monty_limits(limits: CodeLimits) -> Any:

@@ -117,6 +117,10 @@ BOMBS = {
     ),
     "endless pages": ("await pages(list_items, max_items=10 ** 9)", None),
     "a server that hangs": ("await get_user(0)", "timeout"),
+    "types that double": (
+        "x = await get_user(1)\nx = 1\n" + "if x: x = (x, x)\n" * 40 + "await call('print')",
+        "timeout",
+    ),
     "many calls that hang": (
         "import asyncio\nawait asyncio.gather(*[get_user(0) for _ in range(10)])",
         "timeout",
@@ -202,9 +206,10 @@ async def test_no_program_gets_out_of_the_sandbox(program, words, server):
 @pytest.mark.long
 @pytest.mark.parametrize(("program", "kind"), BOMBS.values(), ids=BOMBS)
 async def test_a_program_ends_within_the_limits_and_its_calls_with_it(program, kind, server):
-    before = children()
     toolset, code = attacked(server)
     async with toolset:
+        await code.call("run_code", {"code": "await get_user('no number')"})
+        before = children()  # with the process that checks programs
         found, _ = await ended(code, program)
         count = await quiet(server)
         after = await code.call("run_code", {"code": "1 + 1"})
@@ -229,6 +234,73 @@ async def test_a_cancelled_run_ends_with_its_calls(server):
             await running
 
         assert await quiet(server) == 1
+        assert children() <= before
+
+
+async def test_one_process_checks_programs_of_all_and_none_changes_the_next_check(server):
+    wrong = "await get_user('no number')"
+    programs = [
+        wrong,
+        "def get_user(*args): return None\nawait get_user('no number')",
+        "str = int = get_user\n" + wrong,
+        "# type: ignore\n" + wrong,
+        "raise ValueError(get_user)\n" + wrong,
+        "get_user('''\n" + wrong,
+    ]
+    toolset, code = attacked(server)
+    async with toolset:
+        before = children()
+        await code.call("run_code", {"code": wrong})
+        checkers = children() - before
+        for program in programs:
+            await code.call("run_code", {"code": program})
+            result = await code.call("run_code", {"code": wrong})
+            assert "ine 1: 'no number': Argument to function get_user" in result.output
+            assert children() - before == checkers
+
+    assert len(checkers) == 1
+    assert not server.requests
+
+
+async def test_a_program_may_name_its_values_like_types(server):
+    toolset, code = attacked(server)
+    program = "str = int = list = Any = Literal = 1\nawait get_user(user_id='no number')"
+    async with toolset:
+        result = await code.call("run_code", {"code": program})
+
+    assert "ine 2: user_id='no number': Argument to function get_user" in result.output
+
+
+async def test_few_of_the_processes_stay_that_check_programs_at_once(server):
+    toolset, code = attacked(server)
+    wrong = {"code": "await get_user('no number')"}
+    async with toolset:
+        before = children()
+        results = await asyncio.gather(*(code.call("run_code", wrong) for _ in range(12)))
+        assert len(children() - before) <= 4
+
+    assert all("Argument to function get_user" in result.output for result in results)
+
+
+def test_the_process_that_checks_programs_ends_with_the_event_loop():
+    async def run():
+        toolset = load_tools(DOCUMENT)
+        await toolset.code_tools(limits=LIMITS).call("run_code", {"code": "await get_user('x')"})
+        return children() - before
+
+    before = children()
+    assert len(asyncio.run(run())) == 1
+    assert children() <= before
+
+
+async def test_a_process_without_programs_to_check_ends(server, monkeypatch):
+    monkeypatch.setattr("openapi_tools.code.type_check._IDLE_SECONDS", 0.3)
+    toolset, code = attacked(server)
+    async with toolset:
+        before = children()
+        await code.call("run_code", {"code": "await get_user('no number')"})
+        assert len(children() - before) == 1
+        await asyncio.sleep(1)
         assert children() <= before
 
 
