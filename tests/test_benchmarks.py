@@ -1,6 +1,9 @@
 """The arithmetic of the benchmarks, and what they record; how fast anything is stays untested."""
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from benchmarks import rows as guard
@@ -11,6 +14,7 @@ from documents import document
 
 from openapi_tools import load_tools
 
+SERVE = Path(__file__).parent / "benchmarks" / "serve.py"
 BETWEEN = Goal(0.9, 1.1)
 
 
@@ -127,3 +131,31 @@ def test_copies_of_a_document_have_everything_of_their_own():
     assert set(many["components"]["securitySchemes"]) == {"key"}
     assert not toolset.skipped
     assert len(load_tools(one)) == 1
+
+
+def lines_of(*arguments):
+    """Return what serve.py prints with these arguments, in lines."""
+    command = [sys.executable, str(SERVE), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if "is absent" in done.stdout:
+        pytest.skip(done.stdout)
+
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_the_benchmark_of_servers_prints_versions_and_rows():
+    lines = lines_of("--rounds", "1", "shared", "program")
+
+    assert "pydantic-monty " in lines[1]
+    assert any(line.startswith("  CPU beside the call") for line in lines)
+    assert any("Redis" in line for line in lines)
+
+
+@pytest.mark.long
+def test_each_server_has_a_row_or_a_reason_for_each_version_of_the_protocol(tmp_path):
+    lines = lines_of("--rounds", "1", "--peers", str(tmp_path), "--markdown", "served")
+
+    rows = [line for line in lines if line.startswith("| served: ")]
+    assert len(rows) == 8
+    assert all(" us" in line or " ms" in line or "not measured: " in line for line in rows)

@@ -1,7 +1,7 @@
 """The document, the calls and the server of the rows about calls.
 
-The server is a process of its own: 200 bytes of JSON for every request, connections kept open. It
-prints its port and ends when its standard input does.
+The server is a process of its own: 200 bytes of JSON for every request (a token for POST /token),
+connections kept open. It prints its port and ends when its standard input does.
 """
 
 import asyncio
@@ -34,11 +34,18 @@ DOCUMENT = {
     "info": {"title": "Issues", "version": "1"},
     "paths": {"/repos/{owner}/{repo}/issues": {"get": _LIST, "post": _CREATE}},
 }
-_HEAD = (
-    "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
-    f"Content-Length: {len(ANSWER)}\r\nConnection: keep-alive\r\n\r\n"
-)
-_WHOLE = _HEAD.encode() + ANSWER
+TOKEN = json.dumps({"access_token": "t", "token_type": "Bearer", "expires_in": 3600}).encode()
+
+
+def _with_head(body):
+    head = (
+        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+        f"Content-Length: {len(body)}\r\nConnection: keep-alive\r\n\r\n"
+    )
+    return head.encode() + body
+
+
+_WHOLE, _TOKEN = _with_head(ANSWER), _with_head(TOKEN)
 
 
 async def _answer(reader, writer):
@@ -46,7 +53,7 @@ async def _answer(reader, writer):
         while head := (await reader.readuntil(b"\r\n\r\n")).lower():
             length = head.partition(b"content-length:")[2].partition(b"\r\n")[0]
             await reader.readexactly(int(length or 0))
-            writer.write(_WHOLE)
+            writer.write(_TOKEN if head.startswith(b"post /token ") else _WHOLE)
     writer.close()
 
 

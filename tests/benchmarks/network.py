@@ -26,7 +26,7 @@ NOT_INSTALLED = {AIOHTTP: ("aiohttp", "not installed: .venv/bin/pip install aioh
 def sequential(rounds, folder):
     with Answering() as url, peers.started(folder, url) as running:
         took = asyncio.run(_sequential(rounds, url, running))
-    table = [(RAW,), (AIOHTTP,), (EXECUTE, at_most(1.0))]
+    table = [(RAW,), (AIOHTTP,), (EXECUTE, at_most(0.8))]
     lacking = {kind: peer.absent(folder) for peer in peers.PEERS for kind in peer.calls}
     for method in METHODS:
         yield from _compared(took, [*table, *((kind,) for kind in lacking)], lacking, f"{method}: ")

@@ -1,4 +1,4 @@
-"""FastMCP and google-adk, each in an environment of its own, which docs/benchmarks.md makes.
+"""FastMCP and google-adk, each in an environment of its own or in this one.
 
 `run.py --peers FOLDER` uses those of another folder.
 """
@@ -7,6 +7,8 @@ import contextlib
 import json
 import os
 import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,12 +33,21 @@ class Peer(NamedTuple):
     calls: tuple[str, ...]
 
     def python(self, folder):
-        return folder / self.package / ("Scripts" if os.name == "nt" else "bin") / "python"
+        return find_python(folder, self.package)
 
     def absent(self, folder):
         if self.python(folder).exists():
             return ""
         return f"not installed: there is no {self.python(folder)}"
+
+
+def find_python(folder, package):
+    """Return the interpreter for a peer: this one if it has no environment of its own."""
+    own = folder / package / ("Scripts" if os.name == "nt" else "bin") / "python"
+    with contextlib.suppress(PackageNotFoundError):
+        if not own.exists() and version(package):
+            return Path(sys.executable)
+    return own
 
 
 FASTMCP = Peer(

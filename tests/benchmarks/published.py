@@ -46,9 +46,9 @@ class Document(NamedTuple):
         )
 
 
-GITHUB = Document("GitHub", "github/api.github.com.json", (1.7, 2.5, 0.7))
-KUBERNETES = Document("Kubernetes", "kubernetes/swagger.json", (1.7, 6, 0.7))
-STRIPE = Document("Stripe", "stripe/stripe-old.yaml", (1.7, 3, 0.7))
+GITHUB = Document("GitHub", "github/api.github.com.json", (1.7, 2.8, 1.5))
+KUBERNETES = Document("Kubernetes", "kubernetes/swagger.json", (3.5, 8.5, 3.2))
+STRIPE = Document("Stripe", "stripe/stripe-old.yaml", (2.3, 5.2, 2.3))
 DISCORD = Document("Discord", "discord/openapi.json")
 OPENAI = Document("OpenAI", "openai/openapi.yaml")
 DOCUMENTS = (GITHUB, STRIPE, KUBERNETES, DISCORD, OPENAI)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import calling
 import loading
+import mcp_servers
 import network
 import peers
 import processes
@@ -21,15 +22,20 @@ import programming
 import rows
 import scaling
 import searching
+import serve
+import sharing
 from published import CORPUS, environment
 from rows import MARKDOWN_HEAD, as_line, as_markdown
 
 RECORDED = Path(__file__).parent / "recorded.json"
-COMPARED = ("peers", "socket", "flight")
+SERVING = ("stdio", "served", "latency", "program", "shared", "many", "worker")
+"""Sections about servers, which serve.py measures alone."""
+COMPARED = ("peers", "socket", "flight", *SERVING)
 """Sections with other packages beside this one: the page has all their rows."""
 
 
-def sections(folder):
+def sections(folder, older=None):
+    programs = mcp_servers.serving_programs(folder, older)
     return {
         "load": ("Load, beside the JSON parse of the same bytes", loading.loads),
         "first": ("First input schema of one tool, right after a load", loading.first_schemas),
@@ -48,17 +54,36 @@ def sections(folder):
         "generate": ("A generated package of GitHub's document", processes.generates),
         "search": ("Searches over tools", searching.searches),
         "code": ("A program in place of single calls, on loopback", programming.programs),
+        "stdio": (
+            "A server over stdio: a cold process to its first list of tools",
+            partial(serve.starts, programs=programs),
+        ),
+        "served": (
+            f"A served call over HTTP, {serve.IN_FLIGHT} in flight: CPU of the server",
+            partial(serve.calls, programs=programs),
+        ),
+        "latency": (
+            "A served call over HTTP, one client: time on the clock",
+            partial(serve.latencies, programs=programs),
+        ),
+        "program": ("run_code with one call", programming.single_calls),
+        "shared": ("A call whose limits and token are in Redis", sharing.shared_calls),
+        "many": ("Twenty APIs from the cache, in processes", sharing.many_documents),
+        "worker": ("Resident memory of a worker, after a list and some calls", sharing.workers),
         "scale": ("Growth with the number of operations", scaling.scales),
     }
 
 
-def asked_for():
+def asked_for(names):
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    names = list(sections(peers.FOLDER))
     parser.add_argument("sections", nargs="*", metavar="section", help=", ".join(names))
     parser.add_argument("--quick", action="store_true", help="fewer runs, for a first look")
+    parser.add_argument("--rounds", type=int, help="runs of each row; 9 by default")
     parser.add_argument("--markdown", action="store_true", help="print the table for the docs")
     parser.add_argument("--peers", type=Path, default=peers.FOLDER, help="where they are installed")
+    parser.add_argument(
+        "--older", type=Path, help="another checkout, whose servers are measured beside these"
+    )
     either = parser.add_mutually_exclusive_group()
     either.add_argument("--record", action="store_true", help=f"write {RECORDED.name}")
     either.add_argument("--guard", action="store_true", help="fail when a ratio got much worse")
@@ -70,17 +95,18 @@ def asked_for():
 
 
 def measured(asked):
-    found = {}
+    found, older = {}, asked.older and asked.older.resolve()
+    table = sections(asked.peers.resolve(), older)
     if asked.markdown:
         print(f"\n{MARKDOWN_HEAD}", flush=True)
     # What is not about the cache is about first loads.
     with environment(OPENAPI_TOOLS_CACHE="off"):
         for name in asked.sections:
-            title, measure = sections(asked.peers.resolve())[name]
+            title, measure = table[name]
             if not asked.markdown:
                 print(f"\n{name}: {title}", flush=True)
             found_rows = []
-            for row in measure(3 if asked.quick else 9):
+            for row in measure(asked.rounds or (3 if asked.quick else 9)):
                 print_row(name, row, markdown=asked.markdown)
                 found_rows.append(row)
             found |= rows.ratios(name, found_rows)
@@ -94,13 +120,14 @@ def print_row(section, row, *, markdown):
         print(as_markdown(section, row), flush=True)
 
 
-def main():
-    asked = asked_for()
+def main(names=None):
+    asked = asked_for(list(names or sections(peers.FOLDER)))
     if not CORPUS.is_dir():
         print(f"{CORPUS} is absent: the documents that are measured are not at hand")
         return 1
     load = ", ".join(f"{value:.2f}" for value in os.getloadavg())
     print(f"Python {platform.python_version()}, {os.cpu_count()} cores, load average {load}")
+    print(mcp_servers.versions(mcp_servers.serving_programs(asked.peers.resolve())))
     print("CPU time: median (lowest-highest) of interleaved runs; differences under 15 % are noise")
     found = measured(asked)
     if asked.record:
