@@ -1,6 +1,6 @@
 """Print at which rank a search finds a right tool for each phrase of search/everyday_phrases.toml.
 
-python tests/everyday.py [--file FILE] [--no-synonyms]
+python tests/everyday.py [--file FILE] [--no-synonyms] [--fixed]
 """
 
 import argparse
@@ -11,6 +11,7 @@ from typing import NamedTuple
 from corpus import FOLDER
 
 from openapi_tools import load_tools
+from openapi_tools.conformance.lint_fixes import make_overlay
 
 PHRASES = Path(__file__).parent / "search" / "everyday_phrases.toml"
 DOCUMENTS = {
@@ -35,11 +36,13 @@ class Ranking(NamedTuple):
         return self.rank is not None and self.rank <= MOST
 
 
-def rank_phrases(path=PHRASES, **settings):
+def rank_phrases(path=PHRASES, *, is_fixed=False, **settings):
     """Return the ranking of each phrase of a file."""
     rankings = []
     for api, phrases in tomllib.loads(path.read_text(encoding="utf-8")).items():
         toolset = load_tools(FOLDER / DOCUMENTS[api], **settings)
+        if is_fixed:
+            toolset = _fix(toolset, FOLDER / DOCUMENTS[api], settings)
         for phrase, operations in phrases.items():
             hits = toolset.search(phrase, _LAST)
             found = [f"{hit.tool.method} {hit.tool.path}" for hit in hits]
@@ -48,13 +51,19 @@ def rank_phrases(path=PHRASES, **settings):
     return rankings
 
 
+def _fix(toolset, file, settings):
+    overlay, _ = make_overlay(toolset, lambda fix: load_tools(file, overlays=[fix], **settings))
+    return load_tools(file, overlays=[overlay], **settings) if overlay["actions"] else toolset
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--file", type=Path, default=PHRASES, help="other phrases")
     parser.add_argument("--no-synonyms", action="store_true", help="search without synonyms")
+    parser.add_argument("--fixed", action="store_true", help="with the overlay of `lint --fix`")
     options = parser.parse_args()
     settings = {"synonyms": False} if options.no_synonyms else {}
-    rankings = rank_phrases(options.file, **settings)
+    rankings = rank_phrases(options.file, is_fixed=options.fixed, **settings)
     for ranking in rankings:
         print(f"{ranking.rank or '-':>4}  {ranking.api:10}  {ranking.phrase}")
     count = sum(ranking.is_found for ranking in rankings)

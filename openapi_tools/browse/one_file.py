@@ -37,6 +37,7 @@ def render_page(toolset: Toolset, changes: list[dict[str, Any]] | None = None) -
             "index": data.index(),
             "costs": {profile: data.costs(profile) for profile in PROFILES},
             "needs": data.needs(),
+            "words": data.words(),
             "tools": {tool.name: data.details(tool) for tool in toolset},
         }
     )

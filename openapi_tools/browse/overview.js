@@ -18,7 +18,7 @@ function statCards(cards) {
 }
 
 /** Return the view of the document; `costs` is null while they are on their way. */
-function overviewView(index, costs, profile) {
+function overviewView(index, costs, { store, profile }) {
   return [
     el("header", { class: "view-head" },
       el("p", { class: "eyebrow" }, index.version ? `version ${index.version}` : "tools of"),
@@ -29,6 +29,7 @@ function overviewView(index, costs, profile) {
       "Calls get responses from the document itself, without a network.") : null,
     index.tools.length ? fitSection(index, costs, profile) : noToolsState(),
     index.tools.length ? safetySection(index) : null,
+    index.tools.length > 1 ? wordsSection(index, store) : null,
     index.skipped.length ? section("Skipped operations",
       { lead: "They are no tools; each with its reason and its place in the document." },
       skippedTable(index.skipped)) : null,
@@ -84,6 +85,32 @@ function safetySection(index) {
     el("ul", { class: "split-legend" }, counts.map(({ safety, count }) => el("li", {},
       safetyChip(safety), el("strong", {}, ` ${formatNumber(count)}`),
       hintLine(SAFETIES[safety])))));
+}
+
+/** Return the section about tools that a reader, or a search, takes for another. */
+function wordsSection(index, store) {
+  const findings = el("div", {}, el("p", { class: "loading" }, "Loading …"));
+  store.words().then(
+    (words) => fill(findings, wordFindings(index, words)),
+    (error) => fill(findings, faultMessage(error.message)));
+  return section("Can a reader tell them apart?", { id: "words" }, findings);
+}
+
+function wordFindings(index, { confusable, unreachable, unclear }) {
+  const nameAt = (place) => index.tools[place].name;
+  const cut = (rows) => rows.slice(0, MOST_ROWS);
+  const list = (title, rows) => (rows.length ? [el("h4", {}, title),
+    el("ul", { class: "remarks" }, cut(rows).map((row) => el("li", {}, row)))] : []);
+  const isClear = !confusable.length && !unreachable.length && !unclear.length;
+  return isClear ? hintLine("Yes: each has words of its own, and a search for them finds it.") : [
+    list("These differ in words that no description has", confusable.map((places) =>
+      toolLinks(places.map(nameAt)))),
+    list("A search for their own words finds others first", unreachable.map((place) =>
+      toolLinks([nameAt(place)]))),
+    list("No word says what these arguments take", unclear.map(([place, names]) =>
+      [toolLinks([nameAt(place)]), el("code", { dir: "auto" }, names.join(", "))])),
+    hintLine(el("code", {}, "openapi-tools lint SPEC --fix FILE"), " writes words for them."),
+  ];
 }
 
 function tagSection(index) {

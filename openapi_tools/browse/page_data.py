@@ -17,6 +17,8 @@ from openapi_tools.common.json_values import (
     select_attributes,
 )
 from openapi_tools.common.visible_text import strip_markup
+from openapi_tools.conformance.argument_words import find_unclear_arguments
+from openapi_tools.conformance.confusable_tools import find_confusions
 from openapi_tools.errors import CallError, OpenAPIToolsError
 from openapi_tools.providers.definitions import (
     MOST_TOOLS,
@@ -124,6 +126,24 @@ class PageData:
             | {name: places[:SHOWN] for name, places in self._producers.places(place).items()}
             for place, tool in enumerate(self.toolset)
         ]
+
+    def words(self) -> dict[str, list[Any]]:
+        """Return where the words of tools mislead a reader, with the places of the tools.
+
+        `confusable` has groups of tools that cannot be told apart, `unreachable` the tools that a
+        search for their own words does not find, `unclear` pairs of a tool and its arguments of
+        which no word says what they take.
+        """
+        places = {tool.name: place for place, tool in enumerate(self.toolset)}
+        confusions = find_confusions(self.toolset)
+        unclear = ((place, find_unclear_arguments(t)) for place, t in enumerate(self.toolset))
+        return {
+            "confusable": [
+                [places[name] for name in group] for group in confusions.group_confusable()
+            ],
+            "unreachable": [places[name] for name in confusions.unreachable],
+            "unclear": [[place, names] for place, names in unclear if names],
+        }
 
     def details(self, tool: OperationTool) -> dict[str, Any]:
         """Return everything about one tool."""

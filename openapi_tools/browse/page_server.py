@@ -36,7 +36,7 @@ with require_extra("browse"):
 KEY_HEADER = "x-openapi-tools-key"
 _TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 _DATA = frozenset(
-    f"/api/{name}" for name in ("index", "costs", "needs", "tool", "preview", "execute")
+    f"/api/{name}" for name in ("index", "costs", "needs", "words", "tool", "preview", "execute")
 )
 _LARGEST = 16_000_000  # bytes of a request
 # The page shows strings from documents and responses. If one of them got in as markup, no
@@ -121,6 +121,8 @@ class PageServer:
             if path == "/api/preview":
                 return describe_request(tool, arguments, is_mock=self._data.is_mock)
             return await self._execute(tool, arguments, approved=body.get("approved") is True)
+        if path == "/api/words":  # seconds for a large document; it shares nothing with the others
+            return await asyncio.to_thread(self._data.words)
         # A thread, as the definitions of a thousand tools take a second; one at a time, as they
         # share what was written before.
         async with self._lock:

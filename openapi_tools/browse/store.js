@@ -52,6 +52,7 @@ function serverStore(key) {
     index: () => requestOnce("index", {}),
     costs: (profile) => requestOnce("costs", { profile }),
     needs: () => requestOnce("needs", {}),
+    words: () => requestOnce("words", {}),
     tool: (name) => requestOnce("tool", { name }),
     preview: (name, values) => request("preview", { name, arguments: values }),
     execute: (name, values, approved) => request("execute", { name, arguments: values, approved }),
@@ -86,6 +87,7 @@ function fileStore(data) {
     index: async () => restore(data.index),
     costs: async (profile) => restore(storedPart("costs")[profile]),
     needs: async () => restore(data.needs),
+    words: async () => restore(data.words),
     tool: async (name) => restore(storedPart("tools")[name]),
   };
 }

@@ -39,8 +39,8 @@ function openViews({ main, list, store, index }) {
     else if (view === "needs") yield needsView(index, await store.needs());
     else if (view === "changes" && index.changes) yield changesView(index);
     else if (view === "home" || view === "overview") {
-      yield overviewView(index, null, context.profile);
-      yield overviewView(index, await readCosts(), context.profile);
+      yield overviewView(index, null, context);
+      yield overviewView(index, await readCosts(), context);
     } else yield missingView(address);
   }
 

@@ -30,12 +30,19 @@ _HEADS = {
     "or shorten descriptions.",
     "generated-name": "{findings} whose operationId is taken, too long or has no letters; choose "
     "better ones.",
+    "confusable-tools": "{findings} that a reader cannot tell from another; say in the summary "
+    "what each is for.",
+    "unreachable-tool": "{findings} that a search for its name or summary does not find among "
+    "eight; add words that only it has.",
+    "unclear-argument": "{details} of which no word says what they take: {names}",
     "missing-id": "{findings} without an operationId; add one with a short verb and noun.",
 }
 _NOUNS = {
+    "confusable-tools": "tool",
     "generated-name": "operation",
     "large-definition": "definition",
     "missing-id": "operation",
+    "unreachable-tool": "tool",
 }
 
 

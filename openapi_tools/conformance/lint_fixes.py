@@ -14,6 +14,15 @@ from openapi_tools.common.json_values import (
     resolve_reference,
     split_pointer,
 )
+from openapi_tools.conformance.argument_words import (
+    describe_unclear_parameters,
+    find_descriptions,
+)
+from openapi_tools.conformance.confusable_tools import (
+    describe_own_words,
+    find_confusions,
+    find_words,
+)
 from openapi_tools.conformance.lint_rules import (
     check_description,
     check_id,
@@ -24,15 +33,15 @@ from openapi_tools.conformance.lint_rules import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from openapi_tools.conformance.lint_rules import LintedOperation
     from openapi_tools.model import Skipped
     from openapi_tools.toolsets.toolset import Toolset
 
     Reload = Callable[[dict[str, Any]], Toolset]
 
 _MOST_ROUNDS = 20
-_HUMPS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+")
 _ESCAPED = re.compile(r"['\\\x00-\x1f\x80-\x9f\u2028\u2029]")
 _LONGEST = 4_096  # characters of a target
 _UNTARGETED = re.compile(r"[\x00-\x07\x0b\x0e-\x1f]")  # python-jsonpath refuses their escapes
@@ -119,23 +128,20 @@ def _find_broken_references(root: Any, start: str, reason: str) -> Iterator[tupl
 
 
 def _update_actions(toolset: Toolset) -> Iterator[dict[str, Any]]:
-    root = toolset.document
-    ids = Counter(str(place.node.get("operationId")) for place in linted_operations(toolset))
-    for place in linted_operations(toolset):
+    root, places = toolset.document, list(linted_operations(toolset))
+    ids = Counter(str(place.node.get("operationId")) for place in places)
+    own_words = _find_own_words(toolset)
+    for place in places:
         update: dict[str, Any] = {}
         operation_id = place.node.get("operationId")
         if any(item.rule in ("missing-id", "generated-name") for item in check_id(place, root)):
             update["operationId"] = tool_name(place)
-        if (
-            any(check_description(place, root))
-            and isinstance(operation_id, str)
-            and ids[operation_id] == 1
-        ):
-            update["description"] = (
-                f"{' '.join(_HUMPS.findall(operation_id)).lower().capitalize()}."
-            )
+        if any(check_description(place, root)):
+            if isinstance(operation_id, str) and ids[operation_id] == 1:
+                update["description"] = f"{' '.join(find_words(operation_id)).capitalize()}."
         elif not place.node.get("description") and as_string(place.node.get("summary")):
             update["description"] = place.node["summary"]
+        update |= _add_words(place, update, own_words.get(place.tool.name, ""))
         if names := undeclared_variables(place, root):
             kind = {"type": "string"} if "swagger" in root else {"schema": {"type": "string"}}
             update["parameters"] = [
@@ -143,6 +149,37 @@ def _update_actions(toolset: Toolset) -> Iterator[dict[str, Any]]:
             ]
         if update and _has_target(place.keys):
             yield {"target": _write_json_path(place.keys), "update": update}
+    yield from _describe_arguments(places, root)
+
+
+def _find_own_words(toolset: Toolset) -> dict[str, str]:
+    confusions = find_confusions(toolset)
+    return {
+        name: describe_own_words(toolset[name], [toolset[other] for other in others])
+        for listed in (confusions.unreachable, confusions.confusable)
+        for name, others in listed.items()
+    }
+
+
+def _add_words(place: LintedOperation, update: Mapping[str, Any], words: str) -> dict[str, str]:
+    # A summary is the shorter text, and counts more in a search; an id alone has neither.
+    for key in ("summary", "description"):
+        text = as_string(update.get(key) or place.node.get(key))
+        if words and text:
+            return {key: f"{text.rstrip()} ({words})"}
+    return {"summary": words} if words else {}
+
+
+def _describe_arguments(places: list[LintedOperation], root: Any) -> Iterator[dict[str, Any]]:
+    descriptions = find_descriptions(places, root)
+    described = {
+        parameter.keys: parameter.description
+        for place in places
+        for parameter in describe_unclear_parameters(place, root, descriptions)
+    }
+    for keys, text in described.items():
+        if _has_target(keys):
+            yield {"target": _write_json_path(keys), "update": {"description": text}}
 
 
 def _has_target(keys: tuple[Any, ...]) -> bool:

@@ -22,14 +22,17 @@ from openapi_tools.common.json_values import (
     split_pointer,
 )
 from openapi_tools.common.visible_text import short_name, snake_case
+from openapi_tools.conformance.argument_words import find_unclear_arguments
+from openapi_tools.conformance.confusable_tools import MOST_COMPARED, find_confusions
 from openapi_tools.conformance.findings import Finding
 from openapi_tools.conformance.routes import operation_at
 from openapi_tools.errors import format_count
 from openapi_tools.requests.path_notations import read_template
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from openapi_tools.conformance.confusable_tools import Confusions
     from openapi_tools.toolsets.toolset import Toolset
 
     Node = Mapping[str, Any]
@@ -69,12 +72,15 @@ def find_tool_problems(toolset: Toolset) -> list[Finding]:
     root = toolset.document
     places = list(linted_operations(toolset))
     findings = [*_check_document(root, places)]
+    confusions = find_confusions(toolset)
     seen: set[str] = set()
     for place in places:
+        findings += _check_confusions(place, confusions)
         for rule in (
             check_id,
             check_description,
             _check_arguments,
+            _check_argument_words,
             _check_variables,
             _check_paging,
         ):
@@ -116,6 +122,9 @@ def _check_document(root: Node, places: list[LintedOperation]) -> Iterator[Findi
         message = "no operation requires a credential; declare 'security' if the API needs one."
         yield Finding("", message, "warning", "no-security")
     urls = [server.url for place in places for server in place.tool.operation.servers]
+    if len(places) > MOST_COMPARED:
+        message = f"more than {MOST_COMPARED:,} tools are not compared with one another."
+        yield Finding("", message, "note", "confusable-tools")
     if places and not any("//" in url for url in urls):
         server_url = next((url for url in urls if url != "/"), "")
         reason = f"the server {server_url!r:.80} has no host; add it" if server_url else _NO_SERVER
@@ -178,6 +187,34 @@ def _check_arguments(place: LintedOperation, _root: Node) -> Iterator[Finding]:
             f"{message}configuration or shorten descriptions.",
             (f"{size:,} bytes",),
         )
+
+
+def _check_argument_words(place: LintedOperation, _root: Node) -> Iterator[Finding]:
+    if names := find_unclear_arguments(place.tool):
+        message = (
+            f"no word says what {', '.join(names)} takes; add a description, an enum or an example."
+        )
+        yield place.make_finding("unclear-argument", "hint", message, tuple(names))
+
+
+def _check_confusions(place: LintedOperation, confusions: Confusions) -> Iterator[Finding]:
+    name = place.tool.name
+    if others := confusions.confusable.get(name):
+        message = f"a reader cannot tell it from {_list_names(others)}; say in the summary what "
+        yield place.make_finding(
+            "confusable-tools", "hint", f"{message}each is for.", tuple(others)
+        )
+    if found := confusions.unreachable.get(name):
+        message = (
+            f"a search for its name or summary finds eight others first, such as {found[0]}; "
+            "add words to its summary that only it has."
+        )
+        yield place.make_finding("unreachable-tool", "hint", message, tuple(found[:1]))
+
+
+def _list_names(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_SHOWN} more" if len(names) > _MOST_SHOWN else ""
+    return f"{', '.join(names[:_MOST_SHOWN])}{more}"
 
 
 def undeclared_variables(place: LintedOperation, root: Node) -> list[str]:

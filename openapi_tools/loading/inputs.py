@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from openapi_tools.loading.document import Document, OperationNode, ParameterNodes
     from openapi_tools.loading.references import Resource, Target
+    from openapi_tools.loading.schemas import Schemas
     from openapi_tools.model import Paging
     from openapi_tools.requests.path_notations import PathTemplate
 
@@ -173,15 +174,9 @@ class Inputs:
                     target = self._document.references.follow(node, resource)
                     one = schemas.convert(as_dict(target.node).get("schema"), target.resource)
                     converted += [one] if one not in converted else []
+            return _complete_answer(converted, schemas) if all(converted) else None
         except DocumentError:  # as in `_responses`
             return None
-        if not converted or not all(converted):
-            return None
-        properties = {"answer": converted[0] if len(converted) == 1 else {"anyOf": converted}}
-        whole = complete_schema(
-            {"type": "object", "properties": properties}, schemas.closure, cut=False
-        )
-        return {**whole["properties"]["answer"], **{k: whole[k] for k in whole if k == "$defs"}}
 
     def _body_content(
         self, operation: OperationNode, parameters: ParameterNodes, kinds: tuple[str, ...]
@@ -317,6 +312,16 @@ def _redirect_statuses(operation: OperationNode) -> tuple[str, ...]:
     below = sorted(status for status in statuses if _BELOW_400.fullmatch(status))
     is_redirect = any(status[0] == "3" and status != "304" for status in below)
     return tuple(below) if is_redirect else ()
+
+
+def _complete_answer(alternatives: list[Node], schemas: Schemas) -> Node | None:
+    if not alternatives:
+        return None
+    answer = alternatives[0] if len(alternatives) == 1 else {"anyOf": alternatives}
+    whole = complete_schema(
+        {"type": "object", "properties": {"answer": answer}}, schemas.closure, cut=False
+    )
+    return {**whole["properties"]["answer"], **{k: whole[k] for k in whole if k == "$defs"}}
 
 
 def _body_arguments(content: Content | None) -> list[InputArgument]:

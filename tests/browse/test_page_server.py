@@ -22,6 +22,7 @@ DATA = {
     "/api/index": {},
     "/api/costs": {"profile": "openai"},
     "/api/needs": {},
+    "/api/words": {},
     "/api/tool": {"name": "get_museum_hours"},
 }
 

@@ -249,3 +249,15 @@ def test_an_aliased_list_refers_to_the_file_that_it_is_used_in(schemas, kinds, t
     found = {tool.path: [*tool.input_schema["$defs"].values()] for tool in toolset}
     assert found == {path: [{"type": kind}] for path, kind in kinds.items()}
     assert len(toolset.skipped) == 3 - len(kinds)
+
+
+def test_a_component_of_a_response_that_refers_elsewhere_does_no_harm():
+    part = {"properties": {"link": {"$ref": "https://other.example/parts.json#/Link"}}}
+    content = {"application/json": {"schema": {"$ref": "#/components/schemas/Part"}}}
+    response = {"description": "A part.", "content": content}
+    read = {"get": operation(responses={"200": response})}
+    toolset = load_tools(document({"/part": read}, components={"schemas": {"Part": part}}))
+
+    (tool,) = toolset
+    assert tool.answer_schema is None
+    assert [hit.tool for hit in toolset.search("part")] == [tool]

@@ -1,0 +1,155 @@
+"""Tools that a reader takes for one another, and tools that their own words do not find.
+
+Both are found by the search index, without a model: only tools that a search for a tool's name or
+summary finds are compared with it, so a document of thousands of operations takes seconds.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.search.index import terms
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from openapi_tools.toolsets.toolset import Toolset
+
+_FOUND = 8  # tools that a search of a model returns
+_ALIKE = 0.9  # the share of the words of two descriptions that both have, rare words counting more
+_SHARED_ARGUMENTS = 0.75
+_MOST_OWN_WORDS = 2
+MOST_COMPARED = 5_000
+"""Tools of a larger set are not compared: it would take minutes."""
+_HUMPS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Confusions:
+    """What a reader of the tools would mistake.
+
+    Attributes:
+        confusable: The tools that a tool cannot be told from, by its name.
+        unreachable: The tools that are found in place of one that no phrase of its own words
+            finds among eight, by its name.
+    """
+
+    confusable: Mapping[str, tuple[str, ...]]
+    unreachable: Mapping[str, tuple[str, ...]]
+
+    def group_confusable(self) -> list[tuple[str, ...]]:
+        """Return the confusable tools in groups; a tool stands in the first that it fits."""
+        groups: list[tuple[str, ...]] = []
+        grouped: set[str] = set()
+        for name, others in self.confusable.items():
+            if name not in grouped:
+                groups.append((name, *(other for other in others if other not in grouped)))
+                grouped.update(groups[-1])
+        return groups
+
+
+def find_confusions(toolset: Toolset) -> Confusions:
+    """Return the tools that a reader cannot tell apart, and those that no search finds.
+
+    Two tools of one method are confusable if nearly all words of their descriptions and arguments
+    are the same, and neither description has a word of what their names, paths or tags differ in.
+    Among more than `MOST_COMPARED` tools nothing is found.
+    """
+    tools = list(toolset) if len(toolset) <= MOST_COMPARED else []
+    readings = {tool.name: _Reading.read(tool) for tool in tools}
+    counts = Counter(term for reading in readings.values() for term in reading.terms)
+    rarity = {term: _rarity(count, len(tools)) for term, count in counts.items()}
+    confusable: dict[str, set[str]] = {}
+    unreachable: dict[str, tuple[str, ...]] = {}
+    for tool in tools:
+        found = [_search(toolset, phrase) for phrase in _phrases(tool)]
+        near = {name for names in found for name in names} - {tool.name}
+        if len(near) >= _FOUND and not any(tool.name in names for names in found):
+            unreachable[tool.name] = tuple(found[0])
+        for name in near:
+            if _are_alike(readings[tool.name], readings[name], rarity):
+                confusable.setdefault(tool.name, set()).add(name)
+                confusable.setdefault(name, set()).add(tool.name)
+    ordered = {tool.name: tuple(sorted(confusable.get(tool.name, ()))) for tool in tools}
+    return Confusions({name: names for name, names in ordered.items() if names}, unreachable)
+
+
+def describe_own_words(tool: Any, others: Iterable[Any]) -> str:
+    """Return what tells a tool from others: words of its path, tags or name, else its path."""
+    taken = {stem for other in others for stem in _stems(_identity(other))}
+    own: dict[tuple[str, ...], str] = {}
+    for word in find_words(" ".join((tool.path, *tool.tags, tool.name))):
+        if (stem := terms(word)) and stem not in taken:
+            own.setdefault(stem, word)
+    return ", ".join([*own.values()][:_MOST_OWN_WORDS]) or tool.path
+
+
+def find_words(text: str) -> list[str]:
+    """Return the words of a text in lower case; those of `listPets` are `list` and `pets`."""
+    return [word.lower() for word in _HUMPS.findall(text)]
+
+
+def _stems(words: Iterable[str]) -> set[tuple[str, ...]]:
+    return {terms(word) for word in words}
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What of a tool tells it from others."""
+
+    method: str
+    identity: frozenset[str]
+    described: frozenset[str]
+    terms: frozenset[str]
+    arguments: frozenset[str]
+
+    @classmethod
+    def read(cls, tool: Any) -> _Reading:
+        return cls(
+            method=tool.method,
+            identity=_identity(tool),
+            described=frozenset(find_words(tool.description)),
+            terms=frozenset(terms(tool.description)),
+            arguments=frozenset(tool.input_schema.get("properties", {})),
+        )
+
+
+def _identity(tool: Any) -> frozenset[str]:
+    return frozenset(find_words(" ".join((tool.name, tool.path, *tool.tags))))
+
+
+def _rarity(count: int, size: int) -> float:
+    return math.log(1 + (size - count + 0.5) / (count + 0.5))
+
+
+def _phrases(tool: Any) -> Iterator[str]:
+    name, summary = " ".join(find_words(tool.name)), tool.description.partition("\n")[0]
+    yield name
+    if summary.strip():
+        yield summary
+        yield f"{name} {summary}"
+
+
+def _search(toolset: Toolset, phrase: str) -> list[str]:
+    return [hit.tool.name for hit in toolset.search(phrase, limit=_FOUND)]
+
+
+def _are_alike(one: _Reading, other: _Reading, rarity: Mapping[str, float]) -> bool:
+    if one.method != other.method or _is_difference_described(one, other):
+        return False
+    arguments = one.arguments | other.arguments
+    if len(one.arguments & other.arguments) < _SHARED_ARGUMENTS * len(arguments):
+        return False
+    both = math.fsum(rarity[term] for term in one.terms & other.terms)
+    return both >= _ALIKE * math.fsum(rarity[term] for term in one.terms | other.terms)
+
+
+def _is_difference_described(one: _Reading, other: _Reading) -> bool:
+    described = one.described ^ other.described
+    own = (one.identity - other.identity) & one.described
+    other_own = (other.identity - one.identity) & other.described
+    return not described.isdisjoint(own | other_own | {"deprecated"})
