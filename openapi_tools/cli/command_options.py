@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
+from click.core import ParameterSource
+from click.shell_completion import CompletionItem
 
 from openapi_tools.cli.help_texts import HelpContext, write_epilog
 from openapi_tools.common.setting_fields import DEFAULT_SETTINGS, setting, setting_type
@@ -43,6 +45,30 @@ class HeadedOption(click.Option):
     """An option that `--help` shows under a heading of its own."""
 
     heading = "Options"
+
+
+class _FreeChoice(click.Choice[str]):
+    """A choice that takes any word beside an option, which has to be eager."""
+
+    def __init__(self, choices: Sequence[str], option: str) -> None:
+        super().__init__(choices)
+        self._option = option
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the word."""
+        is_free = ctx is not None and self._is_free(ctx)
+        return str(value) if is_free else super().convert(value, param, ctx)
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Return the choices, or that a file is expected."""
+        if self._is_free(ctx):
+            return [CompletionItem(incomplete, type="file")]
+        return super().shell_complete(ctx, param, incomplete)
+
+    def _is_free(self, context: click.Context) -> bool:
+        return context.get_parameter_source(self._option) is ParameterSource.COMMANDLINE
 
 
 class _Command(click.Command):
@@ -121,7 +147,8 @@ def _create_parameter(entry: dict[str, Any]) -> click.Parameter:
         return _create_setting_option(entry["setting"], entry.get("metavar"))
     attributes = dict(entry)
     if "choice" in attributes:
-        attributes["type"] = click.Choice(attributes.pop("choice"))
+        choices, option = attributes.pop("choice"), attributes.pop("free_with", None)
+        attributes["type"] = _FreeChoice(choices, option) if option else click.Choice(choices)
     elif "least" in attributes:
         attributes["type"] = click.IntRange(min=attributes.pop("least"))
     elif "type" in attributes:

@@ -11,11 +11,12 @@ from typing import Any
 
 import click
 
-from openapi_tools.cli import create_command
 from openapi_tools.cli.application_names import is_application
 from openapi_tools.cli.client_files import read_client_file
 from openapi_tools.cli.command_options import config_option, option_values
+from openapi_tools.cli.install_bundle import write_bundle
 from openapi_tools.cli.output import PROGRAM, clean, print_note, print_text, print_wrapped
+from openapi_tools.cli.serve_arguments import parse_serve_options
 from openapi_tools.cli.tool_loading import load_spec
 from openapi_tools.configuration.config_file import has_apis, list_variables
 from openapi_tools.serving.serving_tables import read_serving
@@ -29,15 +30,23 @@ _NOT_WRITTEN = 1
 
 
 def install_server(
-    client: str,
+    client: str | None,
     *,
     arguments: tuple[str, ...],
+    bundle: Path | None,
     url: str | None,
     name: str | None,
     path: Path | None,
     yes: bool,
 ) -> int:
-    """Add a server to the configuration of an MCP client."""
+    """Add a server to the configuration of an MCP client, or write it as a bundle."""
+    if bundle is not None:
+        if url is not None or path is not None:
+            raise click.UsageError("--url and --file are for a client's configuration.")
+        own = arguments if client is None else (client, *arguments)
+        return write_bundle(bundle, own, name=name, yes=yes)
+    if client is None:
+        raise click.UsageError(f"name a client, {', '.join(_CLIENTS)}; or write a --bundle.")
     facts = _CLIENTS[client]
     if url is None:
         name, entry = _create_entry(facts, name, arguments)
@@ -55,7 +64,7 @@ def install_server(
 def _create_entry(
     facts: dict[str, str], name: str | None, arguments: tuple[str, ...]
 ) -> tuple[str, dict[str, Any]]:
-    with _parse_serve_options(arguments) as context:
+    with parse_serve_options(arguments) as context:
         spec = context.params["spec"]
         if context.params["transport"] == "http":
             raise click.UsageError("a client starts a server over stdio; for http use --url.")
@@ -82,18 +91,6 @@ def _create_entry(
         entry["env"] = {variable: syntax % variable for variable in variables}
     words = re.findall(r"[a-z0-9]+", title.lower())
     return name or "-".join(words)[:40] or PROGRAM, entry
-
-
-def _parse_serve_options(arguments: tuple[str, ...]) -> click.Context:
-    serve, own = create_command("serve"), click.get_current_context().command
-    try:
-        return serve.make_context(f"{PROGRAM} serve", list(arguments))
-    except click.NoSuchOption as error:
-        # Which of the two commands an option with a typo was meant for is not known.
-        options = {option for each in (*serve.params, *own.params) for option in each.opts}
-        raise click.NoSuchOption(
-            error.option_name, possibilities=sorted(options), ctx=click.get_current_context()
-        ) from None
 
 
 def _start_command(arguments: list[str]) -> dict[str, Any]:

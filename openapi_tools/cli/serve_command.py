@@ -49,11 +49,8 @@ def serve_tools(spec: str | None, *, transport: str | None, **options: Any) -> N
     keys = {key: options[key] for key in filter(_is_set, _KEYS)}
     config = str(config_option() if spec is None else spec)
     has_config = config.endswith(".toml") and has_apis(config)
-    if has_config:
-        _refuse_document_options()
-    else:
-        for name in filter(_is_set, _APIS_ONLY):
-            raise click.UsageError(f"--{name} needs a configuration with tables [apis.NAME].")
+    check_serve_options(has_config=has_config)
+    if not has_config:
         _check_transport(transport or "stdio", spec)
     if find_spec("mcp") is None:  # a server configuration needs more than the extra `mcp`
         raise missing_extra_error("mcp", "serve" if has_config else "mcp")
@@ -128,6 +125,22 @@ def _is_set(name: str) -> bool:
     return source not in (None, ParameterSource.DEFAULT)
 
 
+def check_serve_options(*, has_config: bool) -> None:
+    """Raise UsageError for an option that is not for a configuration with tables [apis.NAME]."""
+    if has_config:
+        _refuse_document_options()
+        return
+    for name in filter(_is_set, _APIS_ONLY):
+        raise click.UsageError(f"--{name} needs a configuration with tables [apis.NAME].")
+
+
+def check_stdio_options() -> None:
+    """Raise UsageError for an option that is only for HTTP."""
+    for option in click.get_current_context().command.params:
+        if option.name in _HTTP_ONLY and _is_set(option.name):
+            raise click.UsageError(f"{option.opts[0]} is only for http; add --transport http.")
+
+
 def _refuse_document_options() -> None:
     if _is_set("reload"):
         raise click.UsageError(
@@ -143,9 +156,7 @@ def _refuse_document_options() -> None:
 def _check_transport(transport: str, spec: str | None) -> None:
     if transport == "http":
         return
-    for option in click.get_current_context().command.params:
-        if option.name in _HTTP_ONLY and _is_set(option.name):
-            raise click.UsageError(f"{option.opts[0]} is only for http; add --transport http.")
+    check_stdio_options()
     if sys.stdin is None:
         raise click.UsageError("standard input is closed, so no client can connect; use http.")
     if spec == "-":

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from openapi_tools.codegen.package_data import ToolRecord
+    from openapi_tools.tools.tool import OperationTool
 
 _SECRET_NAME = re.compile(r"(?i)passw|secret|token|api[_-]?key|credential|private[_-]?key")
 _SECRET_VALUE = re.compile(
@@ -21,7 +22,7 @@ _HIDDEN = "//***@"
 _EXAMPLES = ("default", "const", "example", "examples", "enum")
 
 
-def secret_warnings(records: Iterable[ToolRecord]) -> Iterator[str]:
+def secret_warnings(records: Iterable[ToolRecord | OperationTool]) -> Iterator[str]:
     """Yield a warning for each default, example or server that looks like a secret, without it."""
     records = tuple(records)
     servers = (server.url for record in records for server in record.operation.servers)
@@ -35,6 +36,12 @@ def secret_warnings(records: Iterable[ToolRecord]) -> Iterator[str]:
             yield f"{record.name}: the default or example of {name!r} looks like a secret."
 
 
+def looks_like_secret(name: str, text: str) -> bool:
+    """Tell whether the value of a name looks like a password, a token or a key."""
+    is_named_so = _SECRET_NAME.search(name) and _MACHINE_MADE.fullmatch(text)
+    return bool(is_named_so or _SECRET_VALUE.search(text))
+
+
 def _secret_properties(schema: Any) -> Iterator[str]:
     waiting: list[tuple[str, Any]] = [("", schema)]
     while waiting:
@@ -43,8 +50,7 @@ def _secret_properties(schema: Any) -> Iterator[str]:
             examples = [node.get(keyword) for keyword in _EXAMPLES]
             values = [value for e in examples for value in (e if isinstance(e, list) else [e])]
             texts = [value for value in values if isinstance(value, str)]
-            is_telling = _SECRET_NAME.search(name) and any(map(_MACHINE_MADE.fullmatch, texts))
-            if is_telling or any(map(_SECRET_VALUE.search, texts)):
+            if any(looks_like_secret(name, text) for text in texts):
                 yield name
             for key, value in node.items():
                 if key in ("properties", "$defs") and isinstance(value, dict):

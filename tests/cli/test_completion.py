@@ -53,6 +53,8 @@ def dogs(write):
         ("li", ["lint", "list"]),
         ("list --ta", ["--tag"]),
         ("list ", ["file"]),
+        ("install cl", ["claude", "claude-code"]),
+        ("install --bundle x.mcpb ", ["file"]),
         ("call SPEC ", ["get_dog", "delete_dog"]),
         ("show SPEC d", ["delete_dog"]),
         ("stubs SPEC get_dog d", ["delete_dog"]),

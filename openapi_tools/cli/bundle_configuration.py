@@ -1,0 +1,178 @@
+"""The configuration of a bundle: that of its author, with the documents and files it names.
+
+What only this machine has, such as folders, and what looks like a secret is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
+
+from openapi_tools.codegen.api_files import name_credentials, write_document
+from openapi_tools.codegen.mcp_bundle import Variable
+from openapi_tools.codegen.render import describe_scheme
+from openapi_tools.codegen.secret_warnings import looks_like_secret
+from openapi_tools.common.options import find_variables
+from openapi_tools.common.setting_fields import holds_paths, setting_names
+from openapi_tools.errors import SettingsError, SourceError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from openapi_tools.model import SecurityScheme
+    from openapi_tools.toolsets.toolset import Toolset
+
+_WITH_USER = re.compile(r"://[^/?#@\s]*@")
+_BEARER_TYPES = ("oauth2", "openIdConnect")
+
+
+@dataclass(frozen=True, slots=True)
+class BundledApi:
+    """One API of a bundle.
+
+    Attributes:
+        name: What the names of its files begin with.
+        prefix: What the names of its variables begin with.
+        toolset: Its tools, with the settings of the command.
+        table: Its table in the configuration of the author.
+        place: Of that table, for messages.
+        folder: That the paths of the table are relative to.
+        address: The URL of its document; empty if the document is in the bundle.
+        overlays: Those of the command.
+        given: The schemes that options of the command have a credential for.
+    """
+
+    name: str
+    prefix: str
+    toolset: Toolset
+    table: Mapping[str, Any]
+    place: str
+    folder: Path
+    address: str = ""
+    overlays: Sequence[str | Path] = ()
+    given: Collection[str] = ()
+    variables: list[Variable] = field(default_factory=list)
+    files: dict[str, str] = field(default_factory=dict)
+
+    def write_table(self) -> dict[str, Any]:
+        """Return the table for the bundle; `files` and `variables` get what it names."""
+        self._refuse_paths()
+        table = {key: value for key, value in self.table.items() if key != "overlays"}
+        refuse_secrets(table, self.place)
+        if self.address:
+            table["source"] = self.address
+            if overlays := [*self._copy_overlays()]:
+                table["overlays"] = overlays
+        else:
+            table["source"] = f"{self.name}.json"
+            self.files[table["source"]] = write_document(self.toolset.bundled)
+        if lock := table.get("lock"):
+            table["lock"] = self._copy_file(self.folder / lock, f"{self.name}.lock")
+        self._name_other_variables(table)
+        table["credentials"] = self._name_credentials()
+        return table
+
+    def _refuse_paths(self) -> None:
+        for name in self.table.get("settings", {}):
+            if name in setting_names() and holds_paths(name):
+                reason = f"settings.{name} names a file or folder of this machine, which the"
+                raise SettingsError(f"{self.place}: {reason} bundle's users do not have.")
+
+    def _copy_overlays(self) -> Iterator[str]:
+        # Applied to a document of the bundle already; one at a URL is read again at each start.
+        own = (each if "://" in each else self.folder / each for each in self._own_overlays())
+        for number, overlay in enumerate([*own, *self.overlays], start=1):
+            name = f"{self.name}-overlay-{number}"
+            yield overlay if isinstance(overlay, str) else self._copy_file(overlay, name)
+
+    def _own_overlays(self) -> Iterable[str]:
+        overlays: Iterable[str] = self.table.get("overlays", ())
+        return overlays
+
+    def _copy_file(self, path: Path, stem: str) -> str:
+        name = f"{stem}{path.suffix}"
+        try:
+            self.files[name] = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or "not UTF-8 text"
+            raise SourceError(f"cannot be read ({reason}).", source=str(path)) from None
+        return name
+
+    def _name_other_variables(self, table: Mapping[str, Any]) -> None:
+        rest = {key: value for key, value in table.items() if key != "credentials"}
+        for name in dict.fromkeys(find_variables(rest)):
+            is_address = name in find_variables(rest.get("base_url"))
+            text = "The address of the API." if is_address else "A value of each call."
+            self.variables.append(Variable(name, name, text, is_secret=not is_address))
+
+    def _name_credentials(self) -> dict[str, Any]:
+        schemes = self.toolset.security_schemes
+        credentials: dict[str, Any] = dict(self.table.get("credentials", {}))
+        operations = (tool.operation for tool in self.toolset)
+        for name, _, value in name_credentials(self.prefix, operations, schemes):
+            if name not in self.given:
+                credentials.setdefault(name, value)
+        for name, value in credentials.items():
+            self.variables.extend(self._describe_credential(name, schemes.get(name), value))
+        return credentials
+
+    def _describe_credential(
+        self, name: str, scheme: SecurityScheme | None, value: Any
+    ) -> Iterator[Variable]:
+        kind = "" if scheme is None else f" ({describe_scheme(scheme)})"
+        variables, is_pair = find_variables(value), isinstance(value, list)
+        for position, variable in enumerate(variables):
+            is_user = is_pair and position == 0 and len(variables) > 1
+            part = ("User" if is_user else "Password") if is_pair else "Credential"
+            yield Variable(
+                variable,
+                name if len(variables) == 1 else f"{name}: {part.lower()}",
+                f"{part} of the API for {name}{kind}.",
+                is_secret=not is_user,
+                is_required=self._is_always_required(name),
+            )
+
+    def _is_always_required(self, scheme: str) -> bool:
+        return all(
+            tool.operation.security and all(scheme in each for each in tool.operation.security)
+            for tool in self.toolset
+        )
+
+
+def find_given_schemes(
+    schemes: Mapping[str, SecurityScheme], options: Mapping[str, Any]
+) -> set[str]:
+    """Return the security schemes that options of a command have a credential for."""
+    given = {pair.partition("=")[0] for pair in options.get("credentials", ())}
+    for name, scheme in schemes.items():
+        is_bearer = scheme.type in _BEARER_TYPES or scheme.scheme == "bearer"
+        if (options.get("bearer") and is_bearer) or (
+            options.get("basic") and scheme.scheme == "basic"
+        ):
+            given.add(name)
+    return given
+
+
+def refuse_secrets(value: Any, place: str, name: str = "") -> None:
+    """Raise SettingsError for a string that has, or looks like, a secret."""
+    if isinstance(value, dict):
+        for key, part in value.items():
+            refuse_secrets(part, place, f"{name}.{key}".strip("."))
+    elif isinstance(value, list | tuple):
+        for part in value:
+            refuse_secrets(part, place, name)
+    elif isinstance(value, str) and _holds_secret(name.rpartition(".")[2], value):
+        reason = f"{name} looks like a secret, which a bundle must not hold".strip()
+        raise SettingsError(f"{place}: {reason}; write a reference, '${{NAME}}'.")
+
+
+def _holds_secret(key: str, text: str) -> bool:
+    if find_variables(text):
+        return False
+    if "://" not in text:
+        return looks_like_secret(key, text)
+    pairs = parse_qsl(text.partition("?")[2])
+    return bool(_WITH_USER.search(text)) or any(looks_like_secret(*pair) for pair in pairs)
