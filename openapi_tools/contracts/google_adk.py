@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools.errors import require_extra
 from openapi_tools.providers.definitions import define_tool, write_brief_definition
 from openapi_tools.providers.forms import CannotExpress
+from openapi_tools.providers.memory import Memory
 from openapi_tools.providers.response_schemas import declares_response, write_response_schema
 from openapi_tools.result import ToolCall, context_for
 from openapi_tools.tools.guardrails import make_question, with_approval
@@ -103,8 +104,9 @@ def to_tools(
         SettingsError: `require_confirmation` is not a rule.
     """
     warn_about_tokens(toolset)
+    memory = Memory()
     return [
-        _ADKTool(tool, CallApproval(tool, toolset, require_confirmation, context), context)
+        _ADKTool(tool, CallApproval(tool, toolset, require_confirmation, context), context, memory)
         for tool in toolset
     ]
 
@@ -112,8 +114,10 @@ def to_tools(
 class _ADKTool(BaseTool):
     """A tool of a document as a tool of the kit."""
 
-    def __init__(self, tool: OperationTool, approval: CallApproval, context: Any) -> None:
-        self._declaration = _declare(tool)
+    def __init__(
+        self, tool: OperationTool, approval: CallApproval, context: Any, memory: Memory
+    ) -> None:
+        self._declaration = _declare(tool, memory)
         super().__init__(
             name=tool.name,
             description=self._declaration.description or "",
@@ -152,9 +156,9 @@ class _ADKTool(BaseTool):
         return _make_response(result, is_declared=declares_response(self._tool))
 
 
-def _declare(tool: OperationTool) -> types.FunctionDeclaration:
+def _declare(tool: OperationTool, memory: Memory) -> types.FunctionDeclaration:
     try:
-        declaration = define_tool(tool, _PROFILE, loosely=True).value
+        declaration = define_tool(tool, _PROFILE, memory, loosely=True).value
     except CannotExpress:
         description, schema = write_brief_definition(tool, "openai")
         declaration = {
@@ -163,7 +167,7 @@ def _declare(tool: OperationTool) -> types.FunctionDeclaration:
             "parameters_json_schema": schema,
         }
     if declares_response(tool):
-        schema = write_response_schema(tool, tool.settings)
+        schema = write_response_schema(tool, tool.settings, memory=memory)
         declaration = {**declaration, "response_json_schema": schema}
     return types.FunctionDeclaration.model_validate(declaration)
 

@@ -24,6 +24,7 @@ from openapi_tools.contracts.mcp_messages import (
 )
 from openapi_tools.contracts.mcp_sessions import share_sessions
 from openapi_tools.errors import OpenAPIToolsError, SettingsError, require_extra
+from openapi_tools.providers.memory import Memory
 from openapi_tools.result import ToolCall, ToolResult, context_for
 from openapi_tools.search.stubs import python_name
 from openapi_tools.state.file_store import find_store
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
 with require_extra("mcp"):
     import anyio
+    import anyio.to_thread
     from mcp import MCPError, types
     from mcp.server.lowlevel import NotificationOptions, Server
     from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
@@ -171,7 +173,7 @@ class ToolsServer(Server[Any]):
     async def _list_tools(
         self, request: ServerRequestContext[Any], _: Any
     ) -> types.ListToolsResult:
-        return self.visible_tools(request).list_tools()
+        return await self.visible_tools(request).list_tools()
 
     async def _call_tool(
         self, request: ServerRequestContext[Any], params: types.CallToolRequestParams
@@ -304,6 +306,7 @@ class VisibleTools:
         self.calls = _RunningCalls()
         self._tools_given = tools
         self._tool_list: types.ListToolsResult | None = None
+        self._list_lock = anyio.Lock()
 
     def only(self, names: frozenset[str]) -> VisibleTools:
         """Return those with some of the tools that call an API, also behind meta tools."""
@@ -314,12 +317,18 @@ class VisibleTools:
         selected.skipped, selected.calls = (), self.calls
         return selected
 
-    def list_tools(self) -> types.ListToolsResult:
+    async def list_tools(self) -> types.ListToolsResult:
         """Return all tools as one page, since not every client requests a second one."""
-        if self._tool_list is None:
-            tools = [types.Tool.model_validate(describe_tool(tool)) for tool in self.tools.values()]
-            self._tool_list = types.ListToolsResult(tools=tools)
+        async with self._list_lock:
+            if self._tool_list is None:
+                # A thousand tools take a second, and three with the schemas of their responses.
+                self._tool_list = await anyio.to_thread.run_sync(self._make_list)
         return self._tool_list
+
+    def _make_list(self) -> types.ListToolsResult:
+        memory = Memory()
+        described = (describe_tool(tool, memory) for tool in self.tools.values())
+        return types.ListToolsResult(tools=[types.Tool.model_validate(each) for each in described])
 
 
 async def _run_with_progress(session: ServerSession, call: Awaitable[ToolResult]) -> ToolResult:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+    from openapi_tools.providers.memory import Memory
     from openapi_tools.result import ToolResult
     from openapi_tools.tools.tool import OperationTool
 
@@ -48,8 +49,8 @@ _RESPONSE_EVENT = re.compile(
 )
 
 
-def describe_tool(tool: OperationTool) -> dict[str, Any]:
-    """Return a tool as the protocol's `Tool`."""
+def describe_tool(tool: OperationTool, memory: Memory) -> dict[str, Any]:
+    """Return a tool as the protocol's `Tool`; `memory` is shared by the tools of a list."""
     description, schema = write_brief_definition(
         tool, "mcp", beside=_LONGEST_TITLE + len('"title": "", ')
     )
@@ -66,7 +67,7 @@ def describe_tool(tool: OperationTool) -> dict[str, Any]:
     if len(title) <= _LONGEST_TITLE:
         definition["title"] = title
     if declares_response(tool):
-        schema = write_response_schema(tool, tool.settings)
+        schema = write_response_schema(tool, tool.settings, memory=memory)
         definition["outputSchema"] = _make_sendable(schema)
     return definition
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from openapi_tools.common.options import Select, context_value
 from openapi_tools.errors import InputError, OpenAPIToolsError, require_extra
 from openapi_tools.providers.definitions import write_brief_definition
+from openapi_tools.providers.memory import Memory
 from openapi_tools.providers.response_schemas import declares_response, write_response_schema
 from openapi_tools.result import context_for
 from openapi_tools.tools.guardrails import asks_about, rule_of, with_approval
@@ -59,12 +60,16 @@ def to_tools(
         SettingsError: `approval` is not a rule.
     """
     warn_about_tokens(toolset)
-    rule = rule_of(False if approval is None else approval)
-    return [_make_tool(tool, rule, toolset, context) for tool in toolset]
+    rule, memory = rule_of(False if approval is None else approval), Memory()
+    return [_make_tool(tool, rule, toolset, context, memory) for tool in toolset]
 
 
 def _make_tool(
-    tool: OperationTool, rule: Callable[..., bool], toolset: Iterable[OperationTool], context: Any
+    tool: OperationTool,
+    rule: Callable[..., bool],
+    toolset: Iterable[OperationTool],
+    context: Any,
+    memory: Memory,
 ) -> Tool[Any]:
     can_approve = callable(context) or context_value(context, "approve") is not None
     is_asked = not tool.calls_another and (
@@ -94,7 +99,7 @@ def _make_tool(
     converted.requires_approval = is_asked
     converted.metadata = {"annotations": tool.annotations}
     if declares_response(tool):
-        schema = write_response_schema(tool, tool.settings)
+        schema = write_response_schema(tool, tool.settings, memory=memory)
         converted.function_schema.return_schema = schema
     converted.function_schema.validator = cast("SchemaValidator", _ArgumentsReader(tool.name))
     return converted

@@ -79,8 +79,13 @@ class Shortener:
             schema, limit, [self._drop_unread, self._share, *self._word_steps()]
         )
 
-    def fit(self, schema: Schema, limit: int, *, sharing: bool = True) -> Schema:
-        """Return a looser schema within `limit` bytes, 150 at least; `sharing` may add `$defs`."""
+    def fit(
+        self, schema: Schema, limit: int, *, sharing: bool = True, noun: str = "argument"
+    ) -> Schema:
+        """Return a looser schema within `limit` bytes, 150 at least; `sharing` may add `$defs`.
+
+        `noun`: what the properties of the root are, for a reader.
+        """
         if self.sizes.size(schema) <= limit:
             return schema
         share = [self._share] if sharing else []
@@ -105,7 +110,9 @@ class Shortener:
         schema = self._apply_steps(
             plain, limit, [partial(_simplify_properties, most=m) for m in (120, 40, 0)]
         )
-        return schema if json_size(schema) <= limit else _keep_fitting_properties(schema, limit)
+        if json_size(schema) <= limit:
+            return schema
+        return _keep_fitting_properties(schema, limit, noun)
 
     def _apply_steps(self, schema: Schema, limit: int, steps: list[Step]) -> Schema:
         for step in steps:
@@ -326,7 +333,7 @@ def _simplify_properties(schema: Schema, most: int) -> Schema:
     return {**omit_keys(schema, gone), "properties": properties}
 
 
-def _keep_fitting_properties(schema: Schema, limit: int) -> Schema:
+def _keep_fitting_properties(schema: Schema, limit: int, noun: str) -> Schema:
     properties, required = schema.get("properties", {}), dict.fromkeys(schema.get("required", ()))
     description_limit = min(_NAMES, limit // 4)
     left = limit - description_limit - _FRAME
@@ -344,7 +351,7 @@ def _keep_fitting_properties(schema: Schema, limit: int) -> Schema:
     return {
         "type": "object",
         "description": _describe_omitted(
-            [n for n in names if n not in kept], required, description_limit
+            [n for n in names if n not in kept], required, description_limit, noun
         ),
         "properties": {name: kept[name] for name in properties if name in kept},
         "required": [name for name in required if name in kept],
@@ -352,8 +359,8 @@ def _keep_fitting_properties(schema: Schema, limit: int) -> Schema:
     }
 
 
-def _describe_omitted(names: list[str], required: Collection[str], limit: int) -> str:
-    text = f"{format_count(len(names), 'more argument')} are accepted; the names that fit here: "
+def _describe_omitted(names: list[str], required: Collection[str], limit: int, noun: str) -> str:
+    text = f"{format_count(len(names), f'more {noun}')} are accepted; the names that fit here: "
     left = limit - json_size(text)
     listed: list[str] = []
     for name in names:

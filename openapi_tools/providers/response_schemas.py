@@ -15,6 +15,7 @@ from openapi_tools.common.json_schema import (
     DEFINITIONS_PREFIX,
     UNIONS,
     iter_definition_names,
+    reachable_definitions,
     transform_schemas,
 )
 from openapi_tools.common.json_values import (
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from openapi_tools.model import Operation
+    from openapi_tools.providers.budget import Shortener
     from openapi_tools.providers.identity_cache import SchemaSizes
     from openapi_tools.settings import Settings
 
@@ -91,10 +93,125 @@ def write_response_schema(
     shaped = shape_schema(documented, make_shaper(settings, tool.operation.answer))
     worded = memory.shorten_wording(shaped, settings.definitions)
     branch = _wrap_schema(_drop_distant(worded, _CONSIDERED * max_bytes, memory.shortener.sizes))
-    smaller = memory.shortener.fit(branch, max_bytes - json_size(_declare({})))
+    smaller = _fit(branch, max_bytes - json_size(_declare({})), memory.shortener)
     declared = _declare(smaller)
     is_vague = smaller in ({}, _ANY_OBJECT) or json_size(declared) > max_bytes
     return dict(_ANY_OBJECT) if is_vague else declared
+
+
+def _fit(schema: Schema, limit: int, shortener: Shortener) -> Schema:
+    """Return a looser schema within a budget that names the properties of a response's objects.
+
+    The budget keeps those of the root longest. But the root of a response is often a union, or an
+    object around a list.
+    """
+    if shortener.sizes.size(schema) <= limit:
+        return schema
+    root = _inline_root(schema)
+    fitted = _fit_root(root, limit, shortener)
+    path = _find_items(root)
+    if not path or _has_properties(_follow_path(fitted, path), fitted):
+        return fitted
+    return _fit_items(root, path, limit, shortener) or fitted
+
+
+def _fit_root(root: Schema, limit: int, shortener: Shortener) -> Schema:
+    fitted = shortener.fit(root, limit, noun="field")
+    if _has_properties(fitted, fitted):
+        return fitted
+    return shortener.fit(_merge_branches(root), limit, noun="field")
+
+
+def _inline_root(schema: Schema) -> Schema:
+    root = dict(follow_references(schema, omit_keys(schema, ["$defs"])))
+    return {**root, **_reach_definitions(root, schema)}
+
+
+def _reach_definitions(root: Schema, schema: Schema) -> Schema:
+    definitions = reachable_definitions(root, schema.get("$defs", {}))
+    return {"$defs": definitions} if definitions else {}
+
+
+def _find_items(root: Schema) -> tuple[str, ...]:
+    """Return the keys from an object to the items of its one list of objects; empty if none."""
+    paths = [
+        ("properties", name, "items")
+        for name, part in root.get("properties", {}).items()
+        if _has_properties(follow_references(root, part).get("items"), root)
+    ]
+    return paths[0] if len(paths) == 1 else ()
+
+
+def _follow_path(schema: Schema, path: Iterable[str]) -> Any:
+    node: Any = schema
+    for key in path:
+        node = follow_references(schema, node).get(key)
+    return node
+
+
+def _has_properties(node: Any, root: Schema) -> bool:
+    return any(branch.get("properties") for branch in _list_branches(node, root))
+
+
+def _list_branches(node: Any, root: Schema) -> list[Schema]:
+    """Return the alternatives of a union, also of unions in it; or the one schema."""
+    branches: list[Schema] = []
+    references: set[str] = set()
+    pending = [node]
+    for part in pending:  # grows while it is walked; each definition is looked into once
+        reference = part.get("$ref") if isinstance(part, dict) else None
+        if reference in references:
+            continue
+        if reference is not None:
+            references.add(reference)
+        target = follow_references(root, part)
+        parts = [each for keyword in UNIONS for each in target.get(keyword, ())]
+        if parts and "properties" not in target:
+            pending += parts
+        else:
+            branches.append(dict(target))
+    return branches
+
+
+def _fit_items(
+    root: Schema, path: tuple[str, ...], limit: int, shortener: Shortener
+) -> Schema | None:
+    """Return an object with the items of its list, and types alone of the rest; None if too large.
+
+    The other properties get half of the budget at most.
+    """
+    _, name, _ = path
+    bare: Schema = {key: root[key] for key in ("type", "required") if key in root}
+    parts = {key: type_schema(part, root) for key, part in root["properties"].items()}
+    frame: Schema = {**bare, "properties": {**parts, name: {"type": "array", "items": {}}}}
+    left = limit - json_size(frame) - len(', "$defs": {}')
+    if left < limit // 2:
+        return None
+    items: Schema = {**_follow_path(root, path), "$defs": root.get("$defs", {})}
+    fitted = _fit_root(_inline_root(items), left, shortener)
+    frame["properties"][name]["items"] = omit_keys(fitted, ["$defs"])
+    return {**frame, "$defs": fitted["$defs"]} if fitted.get("$defs") else frame
+
+
+def _merge_branches(root: Schema) -> Schema:
+    """Return an object with the properties of all branches of a union; another schema unchanged."""
+    branches = _list_branches(root, root)
+    parts: dict[str, list[Any]] = {}
+    for branch in branches:
+        for name, part in branch.get("properties", {}).items():
+            if part not in parts.setdefault(name, []):
+                parts[name].append(part)
+    if not parts:
+        return root
+    properties = {
+        name: same[0] if len(same) == 1 else type_schema({"anyOf": same}, root)
+        for name, same in parts.items()
+    }
+    shared = set.intersection(*(set(branch.get("required", ())) for branch in branches))
+    merged: Schema = {"type": "object", "properties": properties}
+    if shared:
+        merged["required"] = [name for name in properties if name in shared]
+    return {**merged, **_reach_definitions(merged, root)}
 
 
 def _drop_distant(schema: Schema, limit: int, sizes: SchemaSizes) -> Schema:
@@ -121,7 +238,7 @@ def _drop_distant(schema: Schema, limit: int, sizes: SchemaSizes) -> Schema:
 def _find_nearest(
     names: Iterable[str], definitions: Schema, limit: int, sizes: SchemaSizes
 ) -> dict[str, int]:
-    """Return the sizes of definitions, breadth first, until the next one exceeds the limit."""
+    """Return the sizes of definitions, breadth first, until one exceeds the limit."""
     near: dict[str, int] = {}
     pending = deque(names)
     total = 0
@@ -129,10 +246,10 @@ def _find_nearest(
         name = pending.popleft()
         if name in near or name not in definitions:
             continue
-        total += sizes.definition_size(definitions[name])
+        near[name] = sizes.definition_size(definitions[name])
+        total += near[name]
         if total > limit:
             break
-        near[name] = sizes.definition_size(definitions[name])
         pending.extend(sizes.references(definitions[name]))
     return near
 
@@ -155,6 +272,8 @@ def _types_of(root: Schema, schema: Any) -> set[str]:
     declared = target.get("type")
     if declared:
         return {declared} if isinstance(declared, str) else set(declared)
+    if "properties" in target:
+        return {"object"}  # which the document means
     types: set[str] = set()
     for keyword in UNIONS:
         parts = [_types_of(root, part) for part in target.get(keyword, ())]
@@ -165,6 +284,6 @@ def _types_of(root: Schema, schema: Any) -> set[str]:
 
 
 def _declare(schema: Schema) -> Schema:
-    definitions = {"$defs": schema["$defs"]} if "$defs" in schema else {}
+    definitions = {"$defs": schema["$defs"]} if schema.get("$defs") else {}
     bare = {key: schema[key] for key in schema if key != "$defs"}
     return {"type": "object", "anyOf": [bare, _ANY_OBJECT], **definitions}

@@ -18,12 +18,10 @@ class DefinitionLists:
     Attributes:
         profile: Of the last definitions; None before the first ones.
         notes: On the tools that a provider does not take, by its profile.
-        declares_responses: Whether the last definitions have schemas of responses.
     """
 
     profile: str | None = None
     notes: dict[str, list[str]] = field(default_factory=dict)
-    declares_responses: bool = False
     _definitions: ToolsetDefinitions | None = None
 
     def list_notes(self) -> Iterator[str]:
@@ -60,5 +58,9 @@ class DefinitionLists:
         elif excess := describe_excess(profile, len(definitions)):
             notes.append(excess)
         self.profile, self.notes[profile] = profile, notes
-        self.declares_responses = any(map(writer.declares_response, tools))
         return definitions
+
+    def declares_responses(self, tools: Any) -> bool:
+        """Return whether the last definitions of tools have schemas of responses."""
+        writer = self._definitions
+        return writer is not None and any(map(writer.declares_response, tools))

@@ -302,7 +302,7 @@ class Toolset(ToolHooks):
             A `function_call_output` item for each call, in order: JSON by the `output_schema` for
             calls of a program, and if the last `definitions` declare schemas; else for a model.
         """
-        structured = self._definitions.declares_responses
+        structured = self._definitions.declares_responses(self)
         return await self._calls.run_function_calls(items, context=context, structured=structured)
 
     def pages(

@@ -59,3 +59,11 @@ def test_the_texts_name_options_commands_and_settings_that_exist():
         assert set(re.findall(r"openapi-tools ([a-z]+)", text)) <= set(_COMMANDS)
         names = re.findall(r"Settings\((\w+)=|--set (\w+)=", text)
         assert {name or other for name, other in names} <= set(setting_names())
+
+
+def test_no_sentence_begins_with_a_small_letter():
+    texts = [text for each in read_error_texts().values() for text in (each.what, *each.steps)]
+
+    assert [
+        text for text in texts if re.search(r"(?:^|[.?!] )`?(?!openapi-tools )[a-z]", text)
+    ] == []

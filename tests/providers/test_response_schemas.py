@@ -159,6 +159,69 @@ def test_a_smaller_budget_declares_less(limit):
     assert schema == ANY or len(json.dumps(schema)) <= limit
 
 
+def fields(count, *, start=0, words=""):
+    """Return so many properties, too many for the budget."""
+    return {
+        f"field_{n}": {"type": ["string", "null"], "pattern": f"^{n}", "description": words}
+        for n in range(start, start + count)
+    }
+
+
+REPOSITORY = {"type": "object", "properties": fields(70), "required": ["field_0"]}
+
+
+@pytest.mark.parametrize(
+    ("schema", "path"),
+    [
+        (component("Repository"), ()),
+        ({"type": "array", "items": component("Repository")}, ("result", "items")),
+        (
+            {"type": "object", "properties": {"total": {"type": "integer"}, "data": {
+                "type": "array", "items": component("Repository")}}},
+            ("data", "items"),
+        ),
+    ],
+    ids=["an object", "a list", "a page"],
+)  # fmt: skip
+def test_a_large_object_keeps_its_properties(schema, path):
+    branch = documented_branch(schema, components={"Repository": REPOSITORY})
+
+    for key in path:
+        branch = branch["items"] if key == "items" else branch["properties"][key]
+    assert 30 < len(branch["properties"]) <= 70
+    assert branch["properties"]["field_0"]["type"] == ["string", "null"]
+    assert ("fields are accepted" in branch["description"]) or len(branch["properties"]) == 70
+
+
+def test_a_large_union_has_the_properties_of_all_its_branches():
+    kinds = {"type": "object", "required": ["kind", "id"]}
+    branches = [
+        {**kinds, "properties": {
+            "kind": {"const": f"kind_{n}"}, "id": {"type": "integer"},
+            **fields(12, start=n * 12, words="Words. " * 20),
+        }}
+        for n in range(4)
+    ]  # fmt: skip
+    schema = documented_branch({"oneOf": [branches[0], {"oneOf": branches[1:]}]})
+
+    assert schema["properties"].keys() == {"kind", "id", *fields(48)}
+    assert schema["required"] == ["kind", "id"]
+    assert "kind_0" not in json.dumps(schema)  # which is wrong for the others
+
+
+def test_a_union_of_itself_ends():
+    components = {
+        "A": {"oneOf": [component("B")] * 40},
+        "B": {"oneOf": [component("A"), USER] * 40},
+    }
+    tool = tool_returning(component("A"), components=components)
+
+    schema = write_response_schema(tool, tool.settings, max_bytes=400)
+
+    assert len(json.dumps(schema)) <= 400
+    assert "avatar_url" in json.dumps(schema)
+
+
 def test_definitions_far_from_the_root_become_types():
     components = {
         f"Level{n}": {

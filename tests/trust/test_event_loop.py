@@ -122,6 +122,27 @@ def api(answer, *, scheme=BEARER, **options):
     return quiet(secured(scheme), answer=answer, **options)[0]["x"]
 
 
+@pytest.mark.long
+@pytest.mark.skipif(not corpus.entries(), reason=corpus.ABSENT)
+async def test_the_first_list_of_a_large_server_leaves_the_loop_free():
+    mcp = pytest.importorskip("openapi_tools.contracts.mcp", reason="mcp is not installed")
+    file = corpus.FOLDER / "github" / "api.github.com.json"
+
+    def attempt():
+        tools = mcp.VisibleTools(load_tools(file, response_schemas=True))
+
+        async def list_tools(_):
+            return (await tools.list_tools()).tools
+
+        def check(listed):
+            assert len(listed) == 1223
+            assert all(tool.output_schema for tool in listed)
+
+        return SimpleNamespace(execute=list_tools), check
+
+    await leaves_free(attempt)
+
+
 @pytest.mark.parametrize("mark", ["a %20 blank", 'a \\" quote', "a &amp; b"])
 @pytest.mark.parametrize("length", [1200, 8000])
 async def test_a_long_token_costs_nothing_at_an_answer_with_escapes(length, mark):
