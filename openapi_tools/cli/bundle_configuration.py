@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
+from openapi_tools.changes import tool_lock
 from openapi_tools.codegen.api_files import name_credentials, write_document
 from openapi_tools.codegen.mcp_bundle import Variable
 from openapi_tools.codegen.render import describe_scheme
@@ -66,11 +67,15 @@ class BundledApi:
             table["source"] = self.address
             if overlays := [*self._copy_overlays()]:
                 table["overlays"] = overlays
+            if lock := table.get("lock"):
+                table["lock"] = self._copy_lock(self.folder / lock)
         else:
             table["source"] = f"{self.name}.json"
             self.files[table["source"]] = write_document(self.toolset.bundled)
-        if lock := table.get("lock"):
-            table["lock"] = self._copy_file(self.folder / lock, f"{self.name}.lock")
+            if table.pop("lock", ""):
+                # The document is as it was accepted; its copy in one file is not, to a lock.
+                names = [tool.form[0] for tool in self.toolset]  # type: ignore[attr-defined]  # loaded tools
+                table["select"] = {"names": names}
         self._name_other_variables(table)
         table["credentials"] = self._name_credentials()
         return table
@@ -100,6 +105,12 @@ class BundledApi:
             reason = getattr(error, "strerror", None) or "not UTF-8 text"
             raise SourceError(f"cannot be read ({reason}).", source=str(path)) from None
         return name
+
+    def _copy_lock(self, path: Path) -> str:
+        if tool_lock.read_lock(path).is_package:
+            reason = "lock names a generated package; write a lock with `openapi-tools lock`"
+            raise SettingsError(f"{self.place}: {reason}, which a bundle can hold.")
+        return self._copy_file(path, f"{self.name}.lock")
 
     def _name_other_variables(self, table: Mapping[str, Any]) -> None:
         rest = {key: value for key, value in table.items() if key != "credentials"}

@@ -123,7 +123,9 @@ async def _talk(command, manifest, folder, values, call):
     """Return the names of the tools that a bundle lists, or the result of a call."""
     config = manifest["server"]["mcp_config"]
     assert config["command"] == "uv"
-    env = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    # As in a user's session: neither the environment nor the coverage of the tests.
+    mine = ("COV", "PYTEST", "PYTHON", "VIRTUAL_ENV")
+    env = {name: value for name, value in os.environ.items() if not name.startswith(mine)}
     for name, text in config["env"].items():
         assert text == f"${{user_config.{name}}}"
         env[name] = values.get(name, text)  # as hosts leave what has no value
@@ -245,6 +247,15 @@ def configuration(museum, tmp_path):
     return write
 
 
+def test_what_settings_and_modes_need_is_installed(bundle, museum):
+    options = ("--set", "check_responses=true", "--set", "http_cache=true", "--mode", "code")
+
+    _, folder = bundle(museum, *options)
+
+    text = (folder / "pyproject.toml").read_text()
+    assert [name in text for name in ("openapi-core", "hishel", "pydantic-monty")] == [True] * 3
+
+
 def test_a_configuration_is_in_the_bundle_with_what_it_names(bundle, host, configuration):
     env = {"SHOP_URL": "http://127.0.0.1:9"}
 
@@ -302,16 +313,45 @@ def test_a_credential_that_some_tools_can_do_without_is_optional(bundle, write, 
     assert len(host(manifest, folder)) == 2
 
 
-def test_a_lock_of_a_configuration_is_in_the_bundle(run, bundle, host, museum, tmp_path):
-    path = tmp_path / "one.toml"
-    path.write_text(f'source = "{museum}"\nlock = "tools.json"\n')
-    run("lock", path, "--accept")
-    assert (tmp_path / "tools.json").exists()
+@pytest.fixture
+def locked(run, tmp_path):
+    """Write a configuration whose lock has the tools of a document but some."""
 
-    manifest, folder = bundle(path)
+    def write(source, *, without=()):
+        path, lock = tmp_path / "one.toml", tmp_path / "tools.json"
+        path.write_text(f'source = "{source}"\nlock = "tools.json"\n')
+        assert run("lock", path).exit_code == 0
+        accepted = json.loads(lock.read_text())
+        for name in without:
+            del accepted["tools"][name]
+        lock.write_text(json.dumps(accepted))
+        return path
+
+    return write
+
+
+def test_only_tools_that_a_lock_accepts_are_in_the_bundle(bundle, host, locked, write, tmp_path):
+    hue = [{"name": "hue", "in": "query", "schema": {"$ref": "parts.json#/hue"}}]
+    (tmp_path / "parts.json").write_text(json.dumps({"hue": {"type": "string", "enum": ["red"]}}))
+    gets = {f"/{name}": {"get": {"operationId": name, "parameters": hue}} for name in ("a", "b")}
+
+    manifest, folder = bundle(locked(write(gets), without=["b"]))
+
+    assert host(manifest, folder) == ["a"]
+
+
+def test_the_lock_of_a_document_at_a_url_is_in_the_bundle(bundle, host, locked, museum, tmp_path):
+    async def answer(scope, receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": museum.read_bytes()})
+
+    with running(answer) as url:
+        path = locked(f"{url}/museum.yaml", without=["get_museum_hours"])
+        manifest, folder = bundle(path)
+        listed = host(manifest, folder)
 
     assert (folder / "openapi.lock.json").read_text() == (tmp_path / "tools.json").read_text()
-    assert len(host(manifest, folder)) == 8
+    assert len(listed) == 7
 
 
 FIXED = '[tools.buy_museum_tickets.fixed]\nemail = "sk_live_abcdefgh12345678"\n'
