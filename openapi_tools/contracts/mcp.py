@@ -14,8 +14,8 @@ from openapi_tools.contracts.mcp_elicitation import (
     wait_for_login,
 )
 from openapi_tools.contracts.mcp_files import FileResources, client_key
+from openapi_tools.contracts.mcp_http import run_requests
 from openapi_tools.contracts.mcp_messages import (
-    JSONResponseMiddleware,
     describe_tool,
     make_call_result,
     read_info,
@@ -196,9 +196,9 @@ class ToolsServer(Server[Any]):
                 context = await self._context_of(request, params, channel, key)
             except OpenAPIToolsError as error:
                 return make_call_result(ToolResult.failed("denied", error.reason), [])
-            result = await _run_with_progress(request.session, tool(call, context))
+            result = await _run_with_progress(request, tool(call, context))
             if await wait_for_login(result, request, channel, context_value(context, "logged_in")):
-                result = await _run_with_progress(request.session, tool(call, context))
+                result = await _run_with_progress(request, tool(call, context))
             links = self.files.make_links(request, result) if self.files.settings else []
             return channel.input_required(result) or make_call_result(result, links, tool)
 
@@ -258,9 +258,16 @@ class ToolsServer(Server[Any]):
         return super().create_initialization_options(options, *args, **kwargs)
 
     def streamable_http_app(self, **options: Any) -> Starlette:
-        """Return the package's app with fewer sessions, which users share, and JSON responses."""
-        app = super().streamable_http_app(**{"max_sessions": _SESSIONS, **options})
-        app.add_middleware(JSONResponseMiddleware)
+        """Return the package's app with fewer sessions, which users share, and JSON responses.
+
+        A response is an event stream only if progress, questions or signs of life come before it;
+        with `json_response=True`, it never is.
+        """
+        is_resumable = options.get("event_store") is not None
+        defaults = {"max_sessions": _SESSIONS, "json_response": not is_resumable}
+        app = super().streamable_http_app(**{**defaults, **options})
+        has_streams = not options.get("json_response", False)
+        run_requests(self, self.session_manager, has_streams=has_streams)
         share_sessions(app, self.session_manager, options.get("streamable_http_path", "/mcp"))
         return app
 
@@ -331,9 +338,14 @@ class VisibleTools:
         return types.ListToolsResult(tools=[types.Tool.model_validate(each) for each in described])
 
 
-async def _run_with_progress(session: ServerSession, call: Awaitable[ToolResult]) -> ToolResult:
+async def _run_with_progress(
+    request: ServerRequestContext[Any], call: Awaitable[ToolResult]
+) -> ToolResult:
+    # A client in the same process hears of progress without a token.
+    if mcp_messages.is_remote(request) and "progress_token" not in (request.meta or {}):
+        return await call
     async with anyio.create_task_group() as group:
-        group.start_soon(_report_progress, session)
+        group.start_soon(_report_progress, request.session)
         result = await call
         group.cancel_scope.cancel()
     return result

@@ -1,9 +1,8 @@
-"""Messages of an MCP server: tools, results and HTTP bodies that every client accepts."""
+"""Messages of an MCP server: tools and results that every client accepts."""
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -16,19 +15,16 @@ from openapi_tools.toolsets.adapters import make_blocks
 if TYPE_CHECKING:
     from mcp.server.caching import CacheableMethod
     from mcp.server.context import ServerRequestContext
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from openapi_tools.providers.memory import Memory
     from openapi_tools.result import ToolResult
     from openapi_tools.tools.tool import OperationTool
 
 with require_extra("mcp"):
-    import anyio
     from mcp import types
     from mcp.server.caching import CacheHint
 
 _LONGEST_NAME, _LONGEST_TITLE = 100, 60
-_LARGEST = 1024 * 1024
 UNNAMED = "openapi-tools"
 """The name of a server whose tools are of no document, or of several."""
 JOB = "openapi-tools/job"
@@ -41,12 +37,6 @@ _KEY_SCHEMA = {
     "description": "Names this write: a repeat with the same key and arguments sends nothing, and "
     "returns the first result. Use a new one for each write.",
 }
-# The package `mcp` writes one event in this form; anything else is passed on unchanged.
-_RESPONSE_EVENT = re.compile(
-    rb"(?:(?:id|event): [^\r\n]*\r\n)*data: "
-    rb'(\{"jsonrpc":"2\.0","id":(?:-?\d+|"[^"\\]*(?:\\.[^"\\]*)*"),"(?:result|error)":[^\r\n]*)'
-    rb"\r\n\r\n"
-)
 
 
 def describe_tool(tool: OperationTool, memory: Memory) -> dict[str, Any]:
@@ -149,85 +139,3 @@ def read_info(document: Any, key: str, limit: int = _LONGEST_NAME) -> str:
         if isinstance(text, str)
         else ""
     )
-
-
-class JSONResponseMiddleware:
-    """ASGI middleware that responds to a POST with JSON if nothing comes before the response.
-
-    After a handshake the package `mcp` sends events, and its own client accepts none over 1 MiB.
-    """
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Run the app; responses to POST go through an `_EventStream`."""
-        if scope["type"] != "http" or scope["method"] != "POST":
-            await self._app(scope, receive, send)
-            return
-        stream = _EventStream(send)
-        await self._app(scope, receive, stream.send)
-        await stream.end()
-
-
-class _EventStream:
-    def __init__(self, send: Send) -> None:
-        self._send = send
-        self._lock = anyio.Lock()  # a keep-alive may arrive while an event is being sent
-        self._start: Message | None = None
-        self._has_events = False
-        self._is_response_sent = False
-
-    async def send(self, message: Message) -> None:
-        """Send a message; the start of an event stream waits for the next message."""
-        async with self._lock:
-            if message["type"] == "http.response.start" and _starts_events(message):
-                self._start, self._has_events = message, True
-            elif self._start is not None:
-                await self._begin(self._start, message)
-            elif self._has_events:
-                body = b"" if self._is_response_sent else _fit_event(message.get("body", b""))
-                await self._send({**message, "body": body})
-            else:
-                await self._send(message)
-
-    async def end(self) -> None:
-        if self._start is not None:
-            await self._send(self._start)
-
-    async def _begin(self, start: Message, message: Message) -> None:
-        self._start = None
-        answer = _RESPONSE_EVENT.fullmatch(message.get("body", b""))
-        if answer is not None:
-            self._is_response_sent = True
-            start, message = _json_start(start, answer[1]), {**message, "body": answer[1]}
-        await self._send(start)
-        await self._send(message)
-
-
-def _starts_events(message: Message) -> bool:
-    kinds = (value for name, value in message["headers"] if name.lower() == b"content-type")
-    return any(kind.startswith(b"text/event-stream") for kind in kinds)
-
-
-def _json_start(start: Message, body: bytes) -> Message:
-    other_headers = [
-        (name, value) for name, value in start["headers"] if name.lower() != b"content-type"
-    ]
-    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
-    return {**start, "headers": [*other_headers, *headers]}
-
-
-def _fit_event(event: bytes) -> bytes:
-    # Without `structuredContent`, which the text repeats, it may be small enough.
-    answer = _RESPONSE_EVENT.fullmatch(event) if len(event) > _LARGEST else None
-    if answer is None:
-        return event
-    try:
-        message = json.loads(answer[1])
-        message["result"].pop("structuredContent", None)
-        small = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
-    except (KeyError, ValueError, RecursionError):
-        return event
-    fitted = event[: answer.start(1)] + small + event[answer.end(1) :]
-    return fitted if len(fitted) <= _LARGEST else event

@@ -9,17 +9,15 @@ import pytest
 from documents import document, operation
 
 from openapi_tools import Settings, load_tools, require_approval
+from openapi_tools.contracts import mcp_exchange
 from openapi_tools.contracts.mcp import create_server
-from openapi_tools.contracts.mcp_messages import JSONResponseMiddleware
 
 pytest.importorskip("mcp", reason="mcp is not installed")
 
 import httpx2
 from mcp import Client, MCPError, types
 from mcp.client.streamable_http import streamable_http_client
-from mcp.server import _streamable_http_modern
 from mcp_api import MODES, Person, client_of, hosted, texts
-from sse_starlette import EventSourceResponse
 
 ROOM = 256_000
 """Characters of an output; some texts of this length are too large for a client as JSON twice."""
@@ -170,11 +168,6 @@ async def test_an_answer_with_nothing_before_it_is_plain_json(members):
         assert message["result"]["structuredContent"] == {"a": "ж"}
 
 
-async def test_who_takes_no_stream_is_refused_as_before():
-    async with posted(tools_of(answering({})), CALL, Accept="application/json") as answer:
-        assert answer.status_code == 406
-
-
 async def test_a_session_is_opened_and_closed_and_has_its_own_stream():
     opening = {
         **CALL,
@@ -202,8 +195,7 @@ async def test_a_session_is_opened_and_closed_and_has_its_own_stream():
 
 @pytest.mark.parametrize("mode", MODES)
 async def test_signs_of_life_are_sent_while_a_call_goes_on(mode, monkeypatch):
-    monkeypatch.setattr(EventSourceResponse, "DEFAULT_PING_INTERVAL", 0.05)
-    monkeypatch.setattr(_streamable_http_modern, "_SSE_PING_INTERVAL", 0.05)
+    monkeypatch.setattr(mcp_exchange, "_KEEP_ALIVE", 0.05)
     alive = asyncio.Event()
     message, headers = (CALL, {}) if mode == "legacy" else (stateless(), STATELESS)
 
@@ -255,109 +247,3 @@ async def test_a_client_that_leaves_before_the_answer_harms_nobody(caplog):
 
     assert answered.json()["result"]["structuredContent"] == {"b": 2}
     assert [record for record in caplog.records if record.levelname == "ERROR"] == []
-
-
-START = {"type": "http.response.start", "status": 200}
-EVENTS = {**START, "headers": [(b"Content-Type", b"text/event-stream")]}
-END = {"type": "http.response.body", "body": b"", "more_body": False}
-
-
-def piece(body):
-    """Return a part of a response's body."""
-    return {"type": "http.response.body", "body": body, "more_body": True}
-
-
-async def passed(*messages, kind="http", method="POST"):
-    """Return what becomes of the messages of an app."""
-    sent = []
-
-    async def app(scope, receive, send):
-        for message in messages:
-            if isinstance(message, Exception):
-                raise message
-            await send(message)
-
-    async def send(message):
-        sent.append(message)
-
-    try:
-        await JSONResponseMiddleware(app)({"type": kind, "method": method}, None, send)
-    except LookupError as error:
-        sent.append(error)
-    return sent
-
-
-ANSWER = piece(b'event: message\r\ndata: {"jsonrpc":"2.0","id":1,"result":{}}\r\n\r\n')
-NEWS = piece(b'event: message\r\ndata: {"jsonrpc":"2.0","method":"n","params":{}}\r\n\r\n')
-CUT = piece(ANSWER["body"][:30])
-PRIMING = piece(b"id: 1\r\ndata: \r\n\r\n")
-JSON = {**START, "headers": [(b"content-type", b"application/json")]}
-
-
-async def test_a_failure_before_the_first_event_can_still_become_a_status():
-    broken = LookupError()
-
-    assert await passed(EVENTS, broken) == [broken]
-
-
-async def test_nothing_follows_the_json():
-    start, body, late, end = await passed(EVENTS, ANSWER, piece(b": ping\r\n\r\n"), END)
-
-    assert start["headers"] == [
-        (b"content-type", b"application/json"),
-        (b"content-length", str(len(body["body"])).encode()),
-    ]
-    assert json.loads(body["body"]) == {"jsonrpc": "2.0", "id": 1, "result": {}}
-    assert (late["body"], end) == (b"", END)
-
-
-def large(result):
-    """Return an answer that is too large for an event, with more beside its text."""
-    data = json.dumps({"jsonrpc": "2.0", "id": 1, "result": result}, separators=(",", ":"))
-    return piece(b"id: 5\r\nevent: message\r\ndata: " + data.encode() + b"\r\n\r\n")
-
-
-async def test_an_event_that_is_made_smaller_keeps_its_number():
-    many = {"structuredContent": {"a": "x" * 2_000_000}, "content": ["ж"]}
-
-    sent = await passed(EVENTS, NEWS, large(many), END)
-
-    assert sent[2]["body"].decode().splitlines() == [
-        "id: 5",
-        "event: message",
-        'data: {"jsonrpc":"2.0","id":1,"result":{"content":["ж"]}}',
-        "",
-    ]
-
-
-LARGE = large({"a": "x" * 2_000_000})["body"]
-LIST = large({"a": [0]})["body"]
-ALONE = {
-    "start": [EVENTS],
-    "nothing": [EVENTS, END],
-    "news": [EVENTS, NEWS, ANSWER, END],
-    "priming": [EVENTS, PRIMING, ANSWER, END],
-    "cut": [EVENTS, CUT, END],
-    "json": [JSON, ANSWER, END],
-    "other": [{"type": "http.response.debug", "info": {}}, EVENTS, END],
-}
-UNFIT = {
-    "text": large({"structuredContent": {}, "content": "x" * 2_000_000}),
-    "surrogate": large({"structuredContent": {"a": "x" * 2_000_000}, "content": "\ud800"}),
-    "no-json": piece(LARGE.replace(b'"}}', b'"}')),
-    "error": piece(LARGE.replace(b'"result"', b'"error"')),
-    "deep": piece(LIST.replace(b"[0]", b"[" * 999_999 + b"]" * 999_999)),
-    "number": piece(LIST.replace(b"[0]", b"1" * 2_000_000)),
-}
-
-
-@pytest.mark.parametrize("name", [*ALONE, *UNFIT])
-async def test_what_is_no_answer_or_cannot_be_made_small_is_passed_on(name):
-    messages = ALONE.get(name) or [EVENTS, NEWS, UNFIT[name], END]
-
-    assert await passed(*messages) == messages
-
-
-@pytest.mark.parametrize("how", [{"method": "GET"}, {"kind": "websocket"}])
-async def test_only_answers_to_posts_are_looked_at(how):
-    assert await passed(EVENTS, ANSWER, END, **how) == [EVENTS, ANSWER, END]

@@ -1,0 +1,222 @@
+"""MCP over HTTP: requests that run in their own task, in front of the package's session manager.
+
+Spec: Model Context Protocol 2026-07-28 and 2025-11-25, basic/transports, streamable HTTP.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.contracts.mcp_exchange import HTTPExchange, fit_event
+from openapi_tools.contracts.mcp_http_sessions import OPENED, HTTPSession, HTTPSessions
+from openapi_tools.errors import require_extra
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mcp.server.lowlevel import Server
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+with require_extra("mcp"):
+    import pydantic_core
+    from mcp.server.connection import Connection
+    from mcp.server.runner import ServerRunner
+    from mcp.server.streamable_http import check_accept_headers
+    from mcp.server.transport_security import (
+        RequestBodyLimitMiddleware,
+        TransportSecurityMiddleware,
+    )
+    from mcp.shared.inbound import (
+        MCP_PROTOCOL_VERSION_HEADER,
+        InboundLadderRejection,
+        classify_inbound_request,
+        find_duplicated_routing_header,
+        validate_mcp_param_headers,
+    )
+    from mcp.types import DEFAULT_NEGOTIATED_VERSION, JSONRPCRequest
+    from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS
+    from pydantic import ValidationError
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+_JSON = "application/json"
+_LIFESPAN: dict[str, Any] = {}  # of the package's default lifespan
+
+
+class HTTPRequests:
+    """ASGI app that runs most requests itself, and responds with JSON as soon as there is a result.
+
+    The package starts tasks and an event stream for each request. What opens, ends or resumes a
+    session or a stream is left to it, and whatever it refuses.
+
+    Args:
+        server: The server.
+        manager: Its session manager.
+        has_streams: Whether a response may be a stream; otherwise each is JSON.
+    """
+
+    def __init__(
+        self, server: Server[Any], manager: StreamableHTTPSessionManager, *, has_streams: bool
+    ) -> None:
+        self._server, self._manager, self._has_streams = server, manager, has_streams
+        self._package_app = manager.asgi_app
+        self._security = TransportSecurityMiddleware(manager.security_settings)
+        self._sessions = HTTPSessions(self._package_app, manager.session_idle_timeout)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Run a request, or leave it to the package."""
+        if scope["type"] != "http" or scope["method"] != "POST":
+            await self._sessions.pass_request(scope, receive, send)
+            return
+        first = await receive()  # the whole body: `RequestBodyLimitMiddleware` has read it
+        request = Request(scope, receive)
+        if not await self._respond(request, first.get("body", b""), send):
+            await self._sessions.pass_request(scope, _replay(first, receive), send)
+
+    async def _respond(self, request: Request, body: bytes, send: Send) -> bool:
+        accepts_json, accepts_events = check_accept_headers(request)
+        is_json = request.headers.get("content-type", "").partition(";")[0].strip() == _JSON
+        if not accepts_json or not is_json:
+            return False
+        if await self._security.validate_request(request, is_post=True) is not None:
+            return False
+        version = request.headers.get(MCP_PROTOCOL_VERSION_HEADER, DEFAULT_NEGOTIATED_VERSION)
+        has_stream = self._has_streams and accepts_events
+        if version not in HANDSHAKE_PROTOCOL_VERSIONS:
+            return await self._respond_modern(request, body, send, has_stream=has_stream)
+        if self._manager.stateless:
+            return await self._respond_stateless(
+                version, request, body, send, has_stream=has_stream
+            )
+        session = self._sessions.find_session(request.scope)
+        if session is None or not await session.is_alive(request.scope):
+            return False
+        return await self._respond_in_session(session, request, body, send, has_stream=has_stream)
+
+    async def _respond_modern(
+        self, request: Request, body: bytes, send: Send, *, has_stream: bool
+    ) -> bool:
+        decoded = _decode(body, json.loads)
+        message = _read_request(decoded)
+        # A subscription is a stream from the start.
+        if message is None or message.method == "subscriptions/listen":
+            return False
+        if find_duplicated_routing_header(request.headers.items()) is not None:
+            return False
+        route = classify_inbound_request(decoded, headers=dict(request.headers))
+        if isinstance(route, InboundLadderRejection) or self._has_wrong_headers(message, request):
+            return False
+        connection = Connection.from_envelope(
+            route.protocol_version, route.client_info, route.client_capabilities
+        )
+        exchange = HTTPExchange(request, message, send, session=None, has_stream=has_stream)
+        await self._run(exchange, message, connection)
+        return True
+
+    async def _respond_stateless(
+        self, version: str, request: Request, body: bytes, send: Send, *, has_stream: bool
+    ) -> bool:
+        message = _read_request(_decode(body, pydantic_core.from_json))
+        if message is None:
+            return False
+        connection = Connection.from_envelope(version, None, None)
+        exchange = HTTPExchange(request, message, send, session=None, has_stream=has_stream)
+        await self._run(exchange, message, connection)
+        return True
+
+    async def _respond_in_session(
+        self, session: HTTPSession, request: Request, body: bytes, send: Send, *, has_stream: bool
+    ) -> bool:
+        decoded = _decode(body, pydantic_core.from_json)
+        message = _read_request(decoded)
+        if message is None or message.method == "initialize":
+            if not session.take_message(decoded):
+                return False
+            await Response(status_code=202)(request.scope, request.receive, send)
+            return True
+        exchange = HTTPExchange(request, message, send, session=session, has_stream=has_stream)
+        with session.hold_request(message.id, exchange.cancel):
+            await self._run(exchange, message, session.connect(exchange))
+        return True
+
+    async def _run(
+        self, exchange: HTTPExchange, message: JSONRPCRequest, connection: Connection
+    ) -> None:
+        runner = ServerRunner(self._server, connection, _LIFESPAN)
+        call = runner.on_request(exchange, message.method, message.params)
+        await exchange.respond(call, connection)
+
+    def _has_wrong_headers(self, message: JSONRPCRequest, request: Request) -> bool:
+        # Spec: 2026-07-28, basic/transports, custom headers from tool parameters.
+        params: Mapping[str, Any] = message.params or {}
+        name, arguments = params.get("name"), params.get("arguments")
+        lookup = self._server.get_tool_input_schema
+        if message.method != "tools/call" or lookup is None or not isinstance(name, str):
+            return False
+        schema = lookup(name)
+        if schema is None or not isinstance(arguments, dict | None):
+            return False
+        return validate_mcp_param_headers(schema, arguments or {}, request.headers) is not None
+
+
+def run_requests(
+    server: Server[Any], manager: StreamableHTTPSessionManager, *, has_streams: bool
+) -> None:
+    """Let a server run the HTTP requests of its clients itself, in front of a session manager."""
+    if manager.event_store is not None and not manager.stateless:
+        # Streams that clients can resume are the package's.
+        fitted = _FittedEvents(manager.asgi_app)
+        manager.asgi_app = RequestBodyLimitMiddleware(fitted, manager.max_request_body_size)
+        return
+
+    async def note_session(ctx: Any, call_next: Any) -> Any:
+        if ctx.method == "initialize" and ctx.request is not None:
+            ctx.request.scope[OPENED] = ctx.session
+        return await call_next(ctx)
+
+    server.middleware.append(note_session)
+    app = HTTPRequests(server, manager, has_streams=has_streams)
+    manager.asgi_app = RequestBodyLimitMiddleware(app, manager.max_request_body_size)
+
+
+class _FittedEvents:
+    """ASGI middleware that makes events small enough for the package's client."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_fitted(message: Message) -> None:
+            if body := message.get("body"):
+                message = {**message, "body": fit_event(body)}
+            await send(message)
+
+        await self._app(scope, receive, send_fitted)
+
+
+def _replay(first: Message, receive: Receive) -> Receive:
+    messages = [first]
+
+    async def receive_again() -> Message:
+        return messages.pop() if messages else await receive()
+
+    return receive_again
+
+
+def _decode(body: bytes, parse: Any) -> Any:
+    # The package refuses what it cannot parse, with its own words.
+    try:
+        return parse(body)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _read_request(decoded: Any) -> JSONRPCRequest | None:
+    if not isinstance(decoded, dict) or "id" not in decoded:
+        return None
+    try:
+        return JSONRPCRequest.model_validate(decoded, by_name=False)
+    except ValidationError:
+        return None
