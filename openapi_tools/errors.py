@@ -77,6 +77,13 @@ class InvalidOverlay(DocumentError):  # noqa: N818 -- as above
     """
 
 
+class InvalidCases(DocumentError):  # noqa: N818 -- as above
+    """Cases of an evaluation break their format, name unknown tools, or can never pass.
+
+    `source` and `pointer` are of the file of cases.
+    """
+
+
 class UnresolvableReference(DocumentError):  # noqa: N818 -- as above
     """A `$ref` points to nothing, in a cycle, or where it may not."""
 

@@ -43,6 +43,7 @@ _COMMANDS = {
     "install": ("Add the server to an MCP client.", "install_command.install_server"),
     "lint": ("Check a document, and fix it.", "lint_command.lint_document"),
     "prove": ("Call every tool against a mock and check it.", "prove_command.report_proofs"),
+    "eval": ("Run a model on cases against a mock.", "eval_command.evaluate_model"),
     "diff": ("Show what changes for the tools.", "diff_command.compare_tools"),
     "lock": ("Accept tools, and see what has changed since.", "lock_command.lock_tools"),
     "init": ("Write a configuration file.", "init_command.write_configuration"),

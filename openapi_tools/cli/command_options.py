@@ -25,6 +25,7 @@ _TYPES = {
     "folder": click.Path(exists=True, file_okay=False, path_type=Path),
     "path": click.Path(path_type=Path),
     "port": click.IntRange(0, 65535),
+    "rate": click.FloatRange(0, 1),
     "positive": click.FloatRange(min=0, min_open=True),
     "seconds": click.FloatRange(min=0),
     "unprocessed": click.UNPROCESSED,

@@ -1,4 +1,4 @@
-"""`openapi-tools init`: a configuration file with the names of a document in comments."""
+"""`openapi-tools init`: a configuration with the names of a document in comments, or cases."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import json
 import os
 import re
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from openapi_tools.cli.application_names import is_application
+from openapi_tools.cli.case_file import format_cases
 from openapi_tools.cli.output import (
     format_json,
     print_json,
@@ -18,13 +20,13 @@ from openapi_tools.cli.output import (
     print_wrapped,
     write_new_file,
 )
-from openapi_tools.cli.tool_loading import load_spec
+from openapi_tools.cli.tool_loading import load_spec, select_tools
 from openapi_tools.common.visible_text import strip_hidden, truncate_text
 from openapi_tools.errors import format_count
+from openapi_tools.testing.evaluation.case_tables import cases_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from pathlib import Path
 
     from openapi_tools.toolsets.toolset import Toolset
 
@@ -43,13 +45,31 @@ _ANSWERS = """\
 """
 
 
-def write_configuration(spec: str | None, *, output: Path, force: bool, wants_schema: bool) -> None:
-    """Write a commented configuration file for SPEC, or the JSON Schema of such files."""
+def write_configuration(
+    spec: str | None, *, output: Path | None, force: bool, wants_schema: bool, wants_cases: bool
+) -> None:
+    """Write a commented configuration for SPEC, or cases; or the JSON Schema of such files."""
     if wants_schema:
-        from openapi_tools.serving.serving_tables import configuration_schema  # imports pydantic
+        print_json(format_json(_find_schema(wants_cases=wants_cases)))
+    elif wants_cases:
+        toolset = select_tools(load_spec(spec))
+        path = Path("eval-cases.yaml") if output is None else output
+        next_command = f"openapi-tools eval {spec} --cases {path} --model module:function"
+        _write_file(path, format_cases(toolset), len(toolset), next_command, force=force)
+    else:
+        path = Path("openapi-tools.toml") if output is None else output
+        _write_configuration(spec, path, force=force)
 
-        print_json(format_json(configuration_schema()))
-        return
+
+def _find_schema(*, wants_cases: bool) -> dict[str, Any]:
+    if wants_cases:
+        return cases_schema()
+    from openapi_tools.serving.serving_tables import configuration_schema  # imports pydantic
+
+    return configuration_schema()
+
+
+def _write_configuration(spec: str | None, output: Path, *, force: bool) -> None:
     if spec is None or spec == "-":
         raise click.UsageError("pass SPEC, a file or a URL, for the configuration to name.")
     if is_application(spec):
@@ -57,16 +77,19 @@ def write_configuration(spec: str | None, *, output: Path, force: bool, wants_sc
     if spec.endswith(".toml"):
         raise click.UsageError(f"{spec} is a configuration already; pass the document it names.")
     toolset = load_spec(spec)
-    to_stdout = str(output) == "-"
-    address = spec if "://" in spec or to_stdout else os.path.relpath(spec, output.parent)
+    is_as_written = "://" in spec or str(output) == "-"
+    address = spec if is_as_written else os.path.relpath(spec, output.parent)
     text = _format_configuration(address, toolset)
-    if to_stdout:
+    option = output if output.suffix == ".toml" else f"--config {output}"
+    _write_file(output, text, len(toolset), f"openapi-tools list {option}", force=force)
+
+
+def _write_file(path: Path, text: str, count: int, next_command: str, *, force: bool) -> None:
+    if str(path) == "-":
         print_text(text.rstrip())
         return
-    write_new_file(output, text, force=force)
-    option = output if output.suffix == ".toml" else f"--config {output}"
-    tools = format_count(len(toolset), "tool")
-    print_wrapped(f"{output} written: {tools}. Next: openapi-tools list {option}")
+    write_new_file(path, text, force=force)
+    print_wrapped(f"{path} written: {format_count(count, 'tool')}. Next: {next_command}")
 
 
 def _format_configuration(source: str, toolset: Toolset) -> str:

@@ -1,4 +1,4 @@
-"""Reports of `lint`, `prove` and `diff`: one table of writers, by the names of `--format`.
+"""Reports of `lint`, `prove`, `eval` and `diff`: one table of writers, by the names of `--format`.
 
 Spec: SARIF 2.1.0 (OASIS); workflow commands of GitHub Actions.
 """
@@ -50,6 +50,7 @@ class CommandReport:
         data: The report as JSON data.
         findings: The report as findings at places of the document.
         cases: The report as tests.
+        markdown: The report as lines of Markdown.
         counts: Numbers by name.
     """
 
@@ -59,6 +60,7 @@ class CommandReport:
     data: Any
     findings: Sequence[Finding] = ()
     cases: Sequence[ReportCase] = ()
+    markdown: Sequence[str] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -73,6 +75,10 @@ def print_report(report: CommandReport, report_format: str) -> None:
 
 def _write_text(report: CommandReport) -> str:
     return "\n".join(report.lines)
+
+
+def _write_markdown(report: CommandReport) -> str:
+    return "\n".join(report.markdown)
 
 
 def _write_json(report: CommandReport) -> str:
@@ -160,6 +166,7 @@ WRITERS: dict[str, Callable[[CommandReport], str]] = {
     "sarif": _write_sarif,
     "github": _write_github,
     "junit": _write_junit,
+    "markdown": _write_markdown,
 }
 
 

@@ -35,6 +35,7 @@ class _MockedResource(NamedTuple):
     variable: str  # "petId"
     id_property: str  # "id"
     example: dict[str, Any]
+    listed_ids: frozenset[str]  # of the objects that the collection's own example has
 
 
 class MockState:
@@ -93,11 +94,11 @@ class MockState:
         item, collection, variable = pairs[0][0], pairs[0][1], pairs[0][2]
         example = documented_response(self._document(), self._get_route(item)).value
         id_property = _id_property(variable, example) if isinstance(example, dict) else ""
-        return (
-            _MockedResource(collection, item, variable, id_property, example)
-            if id_property
-            else None
-        )
+        if not id_property:
+            return None
+        listed = documented_response(self._document(), self._get_route(collection)).value
+        ids = frozenset(str(each[id_property]) for each in _find_items(listed, id_property))
+        return _MockedResource(collection, item, variable, id_property, example, ids)
 
     def _get_route(self, path: str) -> Route:
         document = self._document()
@@ -155,7 +156,8 @@ def _new_id(resource: _MockedResource, objects: _ObjectsById) -> Any:
     values: Any = map(shape, count(1))
     if shape is str and _UUID.fullmatch(example):
         values = (str(UUID(int=number)) for number in count(1))
-    return next(value for value in values if value != example and str(value) not in objects)
+    taken = {str(example), *objects, *resource.listed_ids}
+    return next(value for value in values if str(value) not in taken)
 
 
 def _id_property(variable: str, value: Mapping[str, Any]) -> str:
@@ -170,6 +172,14 @@ def _id_property(variable: str, value: Mapping[str, Any]) -> str:
 
 def _has_property(value: Any, name: str) -> bool:
     return isinstance(value, dict) and name in value
+
+
+def _find_items(value: Any, id_property: str) -> list[Any]:
+    # A list, or the only list in an object, as below.
+    if isinstance(value, dict):
+        lists = [part for part in value.values() if isinstance(part, list)]
+        value = lists[0] if len(lists) == 1 else None
+    return [item for item in value or () if _has_property(item, id_property)]
 
 
 def _add_stored_objects(value: Any, id_property: str, objects: _ObjectsById) -> Any:

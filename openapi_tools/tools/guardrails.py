@@ -45,6 +45,10 @@ class Guards:
         """Whether a guardrail of `require_approval` is among them."""
         return any(isinstance(guard, Approval) for guard in self.inputs)
 
+    def copy(self) -> Guards:
+        """Return the same guardrails, to which others can be added."""
+        return Guards([*self.inputs], [*self.outputs], [*self.errors])
+
     def add_inputs(self, guards: Iterable[Callable[..., Any]], tool: Tool) -> None:
         """Add input guardrails; those of `require_approval` if their rule takes the tool."""
         self.inputs += (g for g in guards if not isinstance(g, Approval) or g.takes(tool))

@@ -110,6 +110,22 @@ class Session:
         self.settings = make_settings(self.settings, {"base_url": base_url, "anonymous": True})
         self.client, self._origins, self._sender, self._is_closed = client, None, None, False
 
+    def copy_for_api(self, client: Client, base_url: str) -> Session:
+        """Return a session of its own, as after `replace_api`: nobody is asked, nothing is shared.
+
+        It knows this session's secrets, which may be in arguments, and has none to send.
+        """
+        changes = {"base_url": base_url, "anonymous": True, "approve": None, "dry_run": False}
+        changes |= {"http_cache": False, "state": None, "rate": None, "user_rate": None}
+        redactor = self.redactor.for_call()
+        return Session(
+            settings=make_settings(self.settings, changes),
+            credentials=Credentials({}, {}, redactor=redactor),
+            redactor=redactor,
+            provenance=Provenance(),
+            client=client,
+        )
+
     @property
     def filled_parameters(self) -> frozenset[tuple[str, str]]:
         """The parameters, by `parameter_key`, that no argument feeds: credentials fill them."""

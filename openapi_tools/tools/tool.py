@@ -204,6 +204,14 @@ class OperationTool:
         renamed.guards = self._require_guards()
         return renamed
 
+    def with_session(self, session: Session) -> OperationTool:
+        """Return the same tool for another session, with copies of its guardrails."""
+        copied = self._copy_as(self.name)
+        copied._session = session  # noqa: SLF001 -- its own
+        if self.guards is not None:
+            copied.guards = self.guards.copy()
+        return copied
+
     def __repr__(self) -> str:
         return f"<tool {self.name}: {self.method} {self.path}>"
 

@@ -1,0 +1,170 @@
+"""`openapi-tools init --cases`: a file of cases from a document's own operations and examples."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.cli.output import tool_summary
+from openapi_tools.common.json_values import escape_controls
+from openapi_tools.common.visible_text import strip_hidden, truncate_text
+from openapi_tools.errors import SettingsError
+from openapi_tools.testing.evaluation.cases import read_cases, resolve_cases
+from openapi_tools.testing.evaluation.runner import CaseRunner
+from openapi_tools.validation.samples import sample
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from openapi_tools.tools.tool import OperationTool
+    from openapi_tools.toolsets.toolset import Toolset
+
+_TRIED = 12  # tools of each kind that are called until one succeeds
+_SECONDS = 30.0
+_LONGEST_TASK = 1000
+_HEAD = """\
+# Tasks for a model, what has to happen at a mock of the API, and what must not.
+#   openapi-tools eval SPEC --cases FILE --model module:function
+# Write each task as your users would say it, and add cases for what matters to you.
+# docs/eval-cases.schema.json is the JSON Schema of this file.
+"""
+_COMMENTS = {
+    "name": "The name of this case in reports.",
+    "task": "What the model is asked to do.",
+    "calls": "Calls that have to succeed, in any order; `order: exact` for this one.",
+    "tool": "A name, an operationId, or a method and path.",
+    "arguments": "These are equal; `schema:` takes a JSON Schema, `jmespath:` a condition.",
+    "forbid": "Tools by name or pattern, and the most calls; an attempt counts.",
+    "limits": "Where a run ends.",
+    "approve": "The reply to questions for approval; false denies writes.",
+    "unused_state": "The mock afterwards: a request, and JMESPath that is true.",
+}
+_UNUSED = {
+    "unused_state": '    #   state: {"GET /path": "length(@) == `3`"}',
+    "forbid": '    # forbid: {tools: ["delete_*"], writes: false, calls: 6}',
+    "limits": "    # limits: {turns: 8, tokens: 4000}",
+    "approve": "    # approve: true",
+}
+
+
+def format_cases(toolset: Toolset) -> str:
+    """Return a commented file of cases that a model passes which makes the expected calls.
+
+    Raises:
+        SettingsError: No tool can be called with generated arguments.
+    """
+    cases = asyncio.run(_make_cases(toolset))
+    if not cases:
+        raise SettingsError("no tool could be called with its examples; write the cases by hand.")
+    lines = [_HEAD, "cases:"]
+    for index, case in enumerate(cases):
+        lines += _format_case(case, is_first=index == 0)
+    return "\n".join(lines) + "\n"
+
+
+async def _make_cases(toolset: Toolset) -> list[dict[str, Any]]:
+    kinds = ("read-only", "additive", "destructive")
+    cases: list[dict[str, Any]] = []
+    for kind in kinds:
+        tools = (tool for tool in toolset if tool.safety == kind and not tool.deprecated)
+        for tool in islice(tools, _TRIED):
+            if case := await _make_case(tool, toolset):
+                cases.append(case)
+                break
+    return cases
+
+
+async def _make_case(tool: OperationTool, toolset: Toolset) -> dict[str, Any] | None:
+    schema = tool.input_schema
+    samples = sample(schema, schema)
+    names = list(schema.get("required", ()))
+    body = tool.operation.body
+    if body is not None and {one.argument for one in tool.operation.parameters} >= {*names}:
+        # An update without a change would be no task.
+        names += [one.argument for one in body.properties[:1]]
+    arguments = {name: samples[name] for name in names if name in samples}
+    call = {"tool": tool.name, "arguments": arguments}
+    case: dict[str, Any] = {
+        "name": tool.name.replace("_", "-"),
+        "task": _describe_task(tool, arguments),
+        "expect": {"calls": [call]},
+    }
+    runner = CaseRunner(toolset, _Oracle(call), mode="tools", seconds=_SECONDS)
+    try:
+        paths = list(_state_paths(tool, toolset))
+        before = [await _count_items(runner, path) for path in paths]
+        run = await runner.run(resolve_cases(read_cases([case]), toolset)[0], seed=0)
+        for path, count in zip(paths, before, strict=True):
+            now = await _count_items(runner, path)
+            if now not in (None, count):
+                case["expect"]["state"] = {f"GET {path}": f"length(@) == `{now}`"}
+    finally:
+        await runner.aclose()
+    return case if run.passed else None
+
+
+async def _count_items(runner: CaseRunner, path: str) -> int | None:
+    _, value = await runner.read_state(path)
+    return len(value) if isinstance(value, list) else None
+
+
+class _Oracle:
+    """A model that makes one call, and is done."""
+
+    def __init__(self, call: dict[str, Any]) -> None:
+        self._call = {"name": call["tool"], "arguments": call["arguments"]}
+
+    async def __call__(self, messages: list[dict[str, Any]], _: Any) -> Any:
+        is_done = len(messages) > 1
+        return {"content": "Done."} if is_done else {"tool_calls": [{"function": self._call}]}
+
+
+def _describe_task(tool: OperationTool, arguments: dict[str, Any]) -> str:
+    values = [f"{name} {_write_value(value)}" for name, value in arguments.items()]
+    summary = tool_summary(tool).rstrip(".")
+    task = f"{summary}: {', '.join(values)}." if values else f"{summary}."
+    return truncate_text(" ".join(strip_hidden(task).split()), _LONGEST_TASK)
+
+
+def _write_value(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _state_paths(tool: OperationTool, toolset: Toolset) -> Iterator[str]:
+    # The list that a write changes: at its own path, or at the one above.
+    if tool.read_only:
+        return
+    paths = {tool.path, tool.path.rpartition("/")[0]}
+    for other in toolset:
+        is_list = other.method == "GET" and other.path in paths and "{" not in other.path
+        if is_list and not other.input_schema.get("required"):
+            yield other.path
+
+
+def _format_case(case: dict[str, Any], *, is_first: bool) -> Iterator[str]:
+    # The comments stand once, on the first case.
+    comments = _COMMENTS if is_first else {}
+    call = case["expect"]["calls"][0]
+    lines = {
+        "name": f"  - name: {_quote(case['name'])}",
+        "task": f"    task: {_quote(case['task'])}",
+        "calls": "    expect:\n      calls:",
+        "tool": f"        - tool: {_quote(call['tool'])}",
+        "arguments": f"          arguments: {_quote(call['arguments'])}",
+    }
+    for name, expression in case["expect"].get("state", {}).items():
+        lines["state"] = f"      state:\n        {_quote(name)}: {_quote(expression)}"
+    if is_first:
+        lines |= _UNUSED
+    for key, line in lines.items():
+        if comment := comments.get(key):
+            yield f"{line[: len(line) - len(line.lstrip())]}# {comment}"
+        yield line
+
+
+def _quote(value: Any) -> str:
+    # JSON is YAML; what a document says cannot end the string, the line or the file.
+    text = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").decode()
+    return escape_controls(text)

@@ -1,0 +1,133 @@
+"""`openapi-tools eval`: does a model choose the right tools, and fill them rightly?"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from openapi_tools.cli.credential_options import read_credentials
+from openapi_tools.cli.eval_report import make_report
+from openapi_tools.cli.output import print_note
+from openapi_tools.cli.progress import show_progress
+from openapi_tools.cli.reports import print_report
+from openapi_tools.cli.tool_loading import (
+    load_configured,
+    load_source,
+    load_spec,
+    parse_source,
+    select_tools,
+)
+from openapi_tools.configuration.config_file import read_configuration
+from openapi_tools.errors import OutputError, SettingsError
+from openapi_tools.redaction import Secret
+from openapi_tools.testing.evaluation.cases import read_cases
+from openapi_tools.testing.evaluation.evaluate import evaluate
+from openapi_tools.testing.evaluation.models import ChatEndpoint, load_model
+from openapi_tools.testing.evaluation.runner import MODES
+from openapi_tools.testing.evaluation.transcripts import write_transcript
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from openapi_tools.testing.evaluation.evaluate import Evaluation
+    from openapi_tools.toolsets.toolset import Toolset
+
+_UNUSUAL = re.compile(r"[^A-Za-z0-9._-]+")
+_LONGEST_NAME = 60
+
+
+def evaluate_model(spec: str | None, *, cases: Path, **options: Any) -> int:
+    """Run a model on the cases of a file against a mock of SPEC."""
+    source = read_cases(cases)
+    # What a model prints, also when it is imported, is no part of the report.
+    with contextlib.redirect_stdout(sys.stderr):
+        model = _read_model(options)
+    evaluations: dict[str, Evaluation] = {}
+    for name, mode, toolset in _list_variants(spec, options):
+        with show_progress(f"Running the cases: {name}"), contextlib.redirect_stdout(sys.stderr):
+            evaluations[name] = asyncio.run(
+                evaluate(
+                    toolset,
+                    source,
+                    model,
+                    mode=mode,
+                    repeat=options["repeat"],
+                    seed=options["seed"],
+                    seconds=options["turn_timeout"],
+                )
+            )
+    if options["transcripts"] is not None:
+        _write_transcripts(options["transcripts"], evaluations)
+    report = make_report(spec, evaluations)
+    print_report(report, "json" if options["wants_json"] else options["report_format"])
+    least, rate = options["at_least"], next(iter(evaluations.values())).rate
+    if least is None or rate >= least:
+        return 0
+    print_note(f"{rate:.0%} of the runs passed, less than {least:.0%}.")
+    return 1
+
+
+def _read_model(options: Mapping[str, Any]) -> Callable[..., Any]:
+    text, reference = options["model"], options["model_key"]
+    if "://" not in text:
+        return load_model(text, options["model_dir"] or Path())
+    key = None
+    if reference:
+        # A secret in an argument is in the shell's history and in the list of processes.
+        if not reference.startswith("$"):
+            reason = "--model-key takes '$NAME', where NAME is an environment variable."
+            raise click.UsageError(reason)
+        key = Secret(str(read_credentials((f"model-key={reference}",))["model-key"]))
+    return ChatEndpoint(text, name=options["model_name"], key=key)
+
+
+def _list_variants(
+    spec: str | None, options: Mapping[str, Any]
+) -> Iterator[tuple[str, str, Toolset]]:
+    toolset = select_tools(load_spec(spec))
+    mode = options["mode"]
+    yield mode, mode, toolset
+    for variant in dict.fromkeys(options["compare"]):
+        if variant in MODES:
+            yield variant, variant, toolset
+        elif variant.endswith(".toml"):
+            yield variant, mode, select_tools(_load_variant(spec, Path(variant)))
+        else:
+            reason = f"--compare takes {', '.join(MODES)} or a configuration (.toml)"
+            raise click.UsageError(f"{reason}, not {variant!r:.100}.")
+
+
+def _load_variant(spec: str | None, config: Path) -> Toolset:
+    try:
+        names_source = bool(read_configuration(config).data.source)
+    except SettingsError:  # of a server, or wrong, which the load says
+        names_source = True
+    is_document = spec is not None and not spec.endswith(".toml")
+    if names_source or not is_document:
+        return load_source(config)
+    return load_configured(parse_source(spec), config)
+
+
+def _write_transcripts(folder: Path, evaluations: Mapping[str, Evaluation]) -> None:
+    for variant, evaluation in evaluations.items():
+        below = folder / _file_name(variant) if len(evaluations) > 1 else folder
+        for number, (name, runs) in enumerate(evaluation.runs.items(), start=1):
+            for run in runs:
+                seed = f"-{run.seed}" if len(runs) > 1 else ""
+                path = below / f"{number:02}-{_file_name(name)}{seed}.md"
+                try:
+                    below.mkdir(parents=True, exist_ok=True)
+                    path.write_text(write_transcript(run), encoding="utf-8", errors="replace")
+                except OSError as error:
+                    reason = f"cannot be written ({error.strerror})."
+                    raise OutputError(reason, path=str(path)) from None
+
+
+def _file_name(text: str) -> str:
+    return _UNUSUAL.sub("-", text)[:_LONGEST_NAME].strip("-.") or "case"

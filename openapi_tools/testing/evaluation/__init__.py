@@ -1,0 +1,1 @@
+"""Run a model on tasks against a judged mock, and report what it did wrong."""

@@ -1,0 +1,187 @@
+"""`evaluate`: a model on cases, and what came of it."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.common.options import type_name
+from openapi_tools.errors import SettingsError, list_names
+from openapi_tools.testing.evaluation.cases import read_cases, resolve_cases
+from openapi_tools.testing.evaluation.runner import MODES, CaseRun, CaseRunner
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Mapping
+
+    from openapi_tools.testing.evaluation.cases import CaseSource
+    from openapi_tools.toolsets.toolset import Toolset
+
+_DEVIATIONS = 1.959964  # of a normal distribution, for an interval of 95 %
+_SHARE = 4  # digits of a rate
+_TABLE_FAULTS = ("wrong_tool", "wrong_arguments", "missing_call", "state")
+_REASONS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What came of a model's runs; `as_data()` is the JSON report.
+
+    Attributes:
+        mode: How the model reached the tools: `tools`, `search` or `code`.
+        repeat: Runs of each case.
+        runs: All runs, by the names of the cases, in their order.
+    """
+
+    mode: str
+    repeat: int
+    runs: dict[str, list[CaseRun]] = field(default_factory=dict)
+
+    @property
+    def all_runs(self) -> list[CaseRun]:
+        """The runs of all cases."""
+        return [run for runs in self.runs.values() for run in runs]
+
+    @property
+    def rate(self) -> float:
+        """The share of runs without a fault."""
+        return _rate(self.all_runs)
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the report as JSON data; rates have an interval if cases were repeated."""
+        runs = self.all_runs
+        summary: dict[str, Any] = {
+            "cases": len(self.runs),
+            "passed": sum(all(run.passed for run in runs) for runs in self.runs.values()),
+            "rate": self.rate,
+            "tokens": sum(sum(run.tokens) for run in runs),
+            "seconds": round(sum(run.seconds for run in runs), 3),
+        }
+        if self.repeat > 1:
+            summary |= {"runs": len(runs), "interval": _interval(runs)}
+        cases = [self._case_data(name, runs) for name, runs in self.runs.items()]
+        return {"summary": summary, "cases": cases}
+
+    def _case_data(self, name: str, runs: list[CaseRun]) -> dict[str, Any]:
+        if self.repeat == 1:
+            return {"name": name, **_run_data(runs[0])}
+        # Of several runs: each fault once, the mean of the numbers, and the runs themselves.
+        listed = [_run_data(run) for run in runs]
+        faults = {tuple(fault.items()): fault for data in listed for fault in data["faults"]}
+        tokens = {
+            kind: _mean([data["tokens"][kind] for data in listed]) for kind in listed[0]["tokens"]
+        }
+        return {
+            "name": name,
+            "passed": all(run.passed for run in runs),
+            "faults": list(faults.values()),
+            "calls": _mean([run.calls for run in runs]),
+            "turns": _mean([run.turns for run in runs]),
+            "tokens": tokens,
+            "rate": _rate(runs),
+            "interval": _interval(runs),
+            "runs": [{"seed": run.seed, **data} for run, data in zip(runs, listed, strict=True)],
+        }
+
+    def table_row(self) -> dict[str, Any]:
+        """Return the row of a comparison: counts of all runs."""
+        runs = self.all_runs
+        faults: Counter[str] = Counter(fault.type for run in runs for fault in run.faults)
+        reasons = Counter(reason for run in runs for reason in run.refusals)
+        row: dict[str, Any] = {"runs": len(runs), "right": sum(run.passed for run in runs)}
+        row |= {"rate": self.rate, "interval": _interval(runs)}
+        row |= {kind: faults[kind] for kind in _TABLE_FAULTS}
+        row |= {
+            "refused": sum(len(run.refusals) for run in runs),
+            "refused_because": dict(reasons.most_common(_REASONS)),
+            "forbidden": faults["forbidden_tool"] + faults["forbidden_write"],
+            "over_limit": sum(faults[f"too_many_{noun}"] for noun in ("calls", "turns", "tokens")),
+            "model_error": faults["model_error"],
+            "turns": sum(run.turns for run in runs),
+            "tokens": {
+                kind: sum(getattr(run.tokens, kind) for run in runs)
+                for kind in ("definitions", "input", "output")
+            },
+            "seconds": round(sum(run.seconds for run in runs), 3),
+        }
+        return row
+
+
+def _run_data(run: CaseRun) -> dict[str, Any]:
+    return {
+        "passed": run.passed,
+        "faults": [fault._asdict() for fault in run.faults],
+        "calls": run.calls,
+        "turns": run.turns,
+        "tokens": run.tokens._asdict(),
+    }
+
+
+def _mean(numbers: list[int]) -> int:
+    return round(sum(numbers) / len(numbers))
+
+
+def _rate(runs: list[CaseRun]) -> float:
+    return round(sum(run.passed for run in runs) / len(runs), _SHARE)
+
+
+def _interval(runs: list[CaseRun]) -> list[float]:
+    # Wilson's score interval, which is right for few runs and for rates near 0 and 1, too.
+    count, share = len(runs), sum(run.passed for run in runs) / len(runs)
+    square = _DEVIATIONS**2 / count
+    middle = share + square / 2
+    spread = _DEVIATIONS * math.sqrt(share * (1 - share) / count + square / (4 * count))
+    bounds = (middle - spread) / (1 + square), (middle + spread) / (1 + square)
+    return [round(min(max(bound, 0.0), 1.0), _SHARE) for bound in bounds]
+
+
+async def evaluate(
+    toolset: Toolset,
+    cases: str | os.PathLike[str] | Mapping[str, Any] | list[Any] | CaseSource,
+    model: Callable[..., Any],
+    *,
+    mode: str = "tools",
+    repeat: int = 1,
+    seed: int = 0,
+    seconds: float = 120.0,
+) -> Evaluation:
+    """Run a model on cases against a mock that judges, and return what it did wrong.
+
+    Nothing leaves the process, but for what the model itself sends. The toolset is not changed: its
+    tools are copied, without credentials.
+
+    Args:
+        toolset: The tools of one document.
+        cases: A file, its data, or a list of cases.
+        model: `async (messages, tools) -> message`, in the forms of OpenAI's chat API; `seed` is
+            passed to a function that takes it.
+        mode: `tools` for all definitions, `search` for `meta_tools()`, `code` for `code_tools()`.
+        repeat: Runs of each case.
+        seed: Of the first run of a case; the next ones have the next numbers.
+        seconds: The most for one message of the model.
+
+    Raises:
+        InvalidCases: The cases are wrong, or do not fit the tools.
+        SourceError: The file of cases cannot be read.
+        SettingsError: An argument is wrong, or the tools are not those of one document.
+        MissingExtraError: openapi-core, or for `code` the sandbox, is not installed.
+    """
+    if mode not in MODES:
+        raise SettingsError(f"mode: {list_names(MODES)}, not {mode!r:.40}.")
+    if not callable(model):
+        raise SettingsError(f"model: expected a function, not {type_name(model)}.")
+    if repeat < 1 or seconds <= 0:
+        raise SettingsError("repeat and seconds must be above 0.")
+    tools = toolset.called
+    resolved = resolve_cases(read_cases(cases), tools)
+    runner = CaseRunner(tools, model, mode=mode, seconds=seconds)
+    try:
+        runs = {
+            case.name: [await runner.run(case, seed=seed + index) for index in range(repeat)]
+            for case in resolved
+        }
+    finally:
+        await runner.aclose()
+    return Evaluation(mode, repeat, runs)

@@ -1,0 +1,160 @@
+"""What a model replies in one turn, in the forms of the usual chat APIs."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from openapi_tools.common.json_values import dump_json
+from openapi_tools.redaction import excerpt
+from openapi_tools.search.costs import estimate_tokens
+from openapi_tools.tools.guardrails import await_foreign
+from openapi_tools.tools.tool_call_reader import read_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_LONGEST = 300
+_INPUTS = ("prompt_tokens", "input_tokens")
+_OUTPUTS = ("completion_tokens", "output_tokens")
+
+
+class ModelError(Exception):
+    """A model failed, is away, or replied with something that is no message."""
+
+
+class ModelCall(NamedTuple):
+    """A call that a model asks for; its arguments are an object, or JSON text."""
+
+    id: str
+    name: str
+    arguments: Any
+
+
+class ModelReply(NamedTuple):
+    """A message of a model; `usage` has the tokens of input and output that an API reports."""
+
+    text: str
+    calls: tuple[ModelCall, ...]
+    usage: tuple[int, int] | None
+
+    def as_message(self) -> dict[str, Any]:
+        """Return the reply as a message of OpenAI's chat API."""
+        message: dict[str, Any] = {"role": "assistant", "content": self.text or None}
+        if self.calls:
+            message["tool_calls"] = [_write_call(call) for call in self.calls]
+        return message
+
+
+def _write_call(call: ModelCall) -> dict[str, Any]:
+    is_text = isinstance(call.arguments, str)
+    arguments = call.arguments if is_text else dump_json(call.arguments)
+    function = {"name": call.name, "arguments": arguments}
+    return {"id": call.id, "type": "function", "function": function}
+
+
+async def ask_model(
+    model: Callable[..., Any],
+    messages: list[dict[str, Any]],
+    tools: list[dict[str, Any]],
+    *,
+    seed: int,
+    seconds: float,
+    first_id: int,
+) -> ModelReply:
+    """Return the reply of a model.
+
+    Args:
+        model: The function, which may be async, and may take a `seed`.
+        messages: So far, in the form of OpenAI's chat API.
+        tools: The definitions.
+        seed: Of the run.
+        seconds: For the whole turn.
+        first_id: Number for a call that has no id.
+
+    Raises:
+        ModelError: It fails, takes too long, or replies with something that is no message.
+    """
+    options = {"seed": seed} if _takes_seed(model) else {}
+    timeout = asyncio.timeout(seconds)
+    try:
+        async with timeout:
+            value = model(messages, tools, **options)
+            value = await await_foreign(value) if inspect.isawaitable(value) else value
+    except ModelError:
+        raise
+    except (Exception, SystemExit) as error:  # noqa: BLE001 -- any of the user's code
+        if timeout.expired():
+            raise ModelError(f"no reply within {seconds:g} s.") from None
+        reason = excerpt(" ".join(str(error).split()), _LONGEST)
+        raise ModelError(f"{type(error).__name__}: {reason}".removesuffix(": ")) from None
+    return read_reply(value, first_id)
+
+
+def _takes_seed(model: Callable[..., Any]) -> bool:
+    try:
+        return "seed" in inspect.signature(model).parameters
+    except (TypeError, ValueError):  # in C
+        return False
+
+
+def read_reply(value: Any, first_id: int = 1) -> ModelReply:
+    """Return the reply in a message, or in a response with `choices`; ModelError for others.
+
+    The content is a string, or a list of blocks, of which those of the type `tool_use` are calls.
+    """
+    usage = _read_usage(read_value(value, "usage"))
+    choices = read_value(value, "choices")
+    if isinstance(choices, list) and choices:
+        value = read_value(choices[0], "message")
+    if isinstance(value, str):
+        return ModelReply(value, (), usage)
+    content, listed = read_value(value, "content"), read_value(value, "tool_calls")
+    if content is None and not listed and read_value(value, "role") != "assistant":
+        kind = type(value).__name__
+        raise ModelError(f"the reply is no message with `content` or `tool_calls`, but {kind}.")
+    if not isinstance(content, str | list | None) or not isinstance(listed, list | tuple | None):
+        raise ModelError("`content` must be a string or a list, `tool_calls` a list.")
+    blocks = content if isinstance(content, list) else []
+    uses = [block for block in blocks if read_value(block, "type") == "tool_use"]
+    calls = tuple(_read_calls([*(listed or ()), *uses], first_id))
+    texts = [text for block in blocks if isinstance(text := read_value(block, "text"), str)]
+    return ModelReply(content if isinstance(content, str) else "\n".join(texts), calls, usage)
+
+
+def _read_calls(listed: list[Any], first_id: int) -> Iterator[ModelCall]:
+    for number, call in enumerate(listed):
+        function = read_value(call, "function")
+        source = call if function is None else function
+        name = read_value(source, "name")
+        if not isinstance(name, str) or not name:
+            raise ModelError(f"call {number + 1} of the reply has no name of a tool.")
+        arguments = read_value(source, "arguments")
+        arguments = read_value(source, "input") if arguments is None else arguments
+        arguments = {} if arguments is None else arguments
+        try:
+            dump_json(arguments).encode()
+        except (TypeError, ValueError, RecursionError):
+            reason = f"the arguments of {excerpt(name, 100)} are not JSON."
+            raise ModelError(reason) from None
+        call_id = read_value(call, "id")
+        is_usable = isinstance(call_id, str) and call_id
+        yield ModelCall(call_id if is_usable else f"call_{first_id + number}", name, arguments)
+
+
+def _read_usage(usage: Any) -> tuple[int, int] | None:
+    counts = [
+        next((n for name in names if _is_count(n := read_value(usage, name))), None)
+        for names in (_INPUTS, _OUTPUTS)
+    ]
+    return None if None in counts else (counts[0] or 0, counts[1] or 0)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def count_tokens(message: Any) -> int:
+    """Return about how many tokens a message, or a definition, takes: 4.45 bytes of JSON each."""
+    return estimate_tokens(dump_json(message))

@@ -1,0 +1,169 @@
+"""Tools whose calls go to a mock and are written down, in each mode."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.errors import DeniedError, InputError
+from openapi_tools.redaction import redact_data
+from openapi_tools.result import ToolResult
+from openapi_tools.tools.tool_call_reader import read_call, read_value
+from openapi_tools.toolsets.document_info import DocumentInfo
+from openapi_tools.toolsets.toolset import Toolset
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from openapi_tools.result import ToolCall
+    from openapi_tools.testing.mock import MockApi
+    from openapi_tools.tools.tool import OperationTool
+
+MOCK_ADDRESS = "http://mock.invalid"
+CALLS = 100
+"""The most calls of a run whose case sets no limit."""
+
+
+@dataclass(slots=True, eq=False)
+class ToolUse:
+    """A call of a tool that a model, or its program, made.
+
+    Attributes:
+        tool: The tool's name, or the text that no tool has as its name.
+        arguments: As they are sent, defaults and repairs included; else as they were passed.
+        is_known: There is such a tool.
+        is_write: It may change something.
+        refusal: Why it failed: the arguments do not fit, it was not approved, or the mock returned
+            an error. Empty if it succeeded.
+        is_denied: The case did not approve it.
+        is_excess: It was one call too many.
+        secret_names: Names of values that the tool's schemas mark as secret.
+    """
+
+    tool: str
+    arguments: dict[str, Any]
+    is_known: bool = True
+    is_write: bool = False
+    refusal: str = ""
+    is_denied: bool = False
+    is_excess: bool = False
+    secret_names: frozenset[str] = frozenset()
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether it failed for a reason of its own."""
+        return bool(self.refusal) and not self.is_excess
+
+    def masked_arguments(self) -> dict[str, Any]:
+        """Return the arguments as a person may see them."""
+        masked: dict[str, Any] = redact_data(self.arguments, names=self.secret_names)
+        return masked
+
+
+@dataclass(slots=True, eq=False)
+class CallRecorder:
+    """The calls of one run, and whether the case lets them pass.
+
+    Attributes:
+        approves: The case's reply to questions for approval.
+        most: Calls; a further one is not made, and sets `is_exceeded`.
+        steps: Calls of the model itself, also of functions that reach the tools.
+    """
+
+    approves: bool = True
+    most: int = CALLS
+    uses: list[ToolUse] = field(default_factory=list)
+    is_exceeded: bool = False
+    steps: int = 0
+
+    def begin_run(self, *, approves: bool, most: int) -> None:
+        """Forget the calls of the run before."""
+        self.approves, self.most = approves, most
+        self.uses, self.is_exceeded, self.steps = [], False, 0
+
+    def count_step(self) -> None:
+        """Count a call of the model; searches have a limit, too."""
+        self.steps += 1
+        self.is_exceeded = self.is_exceeded or self.steps > max(self.most, CALLS) + 1
+
+    def add(self, use: ToolUse) -> ToolUse:
+        """Note a call; DeniedError if it is one too many."""
+        self.uses.append(use)
+        if len(self.uses) > self.most:
+            self.is_exceeded = use.is_excess = True
+            use.refusal = "the case allows no more calls."
+            raise DeniedError(use.refusal)
+        return use
+
+
+# Of the call in progress in this task: its guardrails complete it.
+_current_use: ContextVar[ToolUse | None] = ContextVar("_current_use", default=None)
+
+
+class RecordedToolset(Toolset):
+    """Copies of the tools of a toolset: they call a mock, and a recorder notes each call."""
+
+    def __init__(self, toolset: Toolset, api: MockApi, recorder: CallRecorder) -> None:
+        self.recorder = recorder
+        session = toolset.session.copy_for_api(api.client(), MOCK_ADDRESS)
+        tools = [tool.with_session(session) for tool in toolset]
+        for tool in tools:
+            tool.add_input_guardrails([_create_guard(tool, recorder)])
+        info = DocumentInfo(
+            skipped=toolset.skipped,
+            security_schemes=toolset.security_schemes,
+            document=lambda: toolset.document,
+            bundled=lambda: toolset.bundled,
+        )
+        super().__init__(tools, session, info)
+
+    async def call(self, call: Any, arguments: dict[str, Any] | None = None, **options: Any) -> Any:
+        """Call a tool as `Toolset.call` does, and note the call."""
+        name, values = call, arguments
+        if not isinstance(call, str):
+            name, values = read_value(call, "name"), {}
+            with suppress(InputError):  # which the call reports
+                values = read_call(call).arguments
+        try:
+            use = self.recorder.add(self._make_use(name, values))
+        except DeniedError as error:
+            return ToolResult.failed("denied", error.reason)
+        token = _current_use.set(use)
+        try:
+            result = await super().call(call, arguments, **options)
+        finally:
+            _current_use.reset(token)
+        if result.is_error:
+            use.refusal = use.refusal or str(result)
+        return result
+
+    def _make_use(self, name: Any, values: Any) -> ToolUse:
+        values = values if isinstance(values, dict) else {}
+        shown = {key: value for key, value in values.items() if not key.startswith("_tool_call")}
+        try:
+            tool = self[name]
+        except KeyError:
+            return ToolUse(str(name), shown, is_known=False)
+        return create_use(tool, shown)
+
+
+def create_use(tool: OperationTool, arguments: dict[str, Any]) -> ToolUse:
+    """Return a call of a tool that has not failed yet."""
+    names = frozenset(tool.marked_values.names)
+    return ToolUse(tool.name, arguments, is_write=not tool.read_only, secret_names=names)
+
+
+def _create_guard(tool: OperationTool, recorder: CallRecorder) -> Callable[..., None]:
+    def admit(call: ToolCall, _: Any) -> None:
+        use = _current_use.get()
+        if use is None or use.tool != tool.name:  # a page that a program asks for
+            use = recorder.add(create_use(tool, {}))
+        use.arguments = call.arguments
+        if use.is_write and not recorder.approves:
+            use.is_denied = True
+            use.refusal = f"{tool.name} was not approved."
+            raise DeniedError(use.refusal)
+
+    return admit

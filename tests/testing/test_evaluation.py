@@ -1,0 +1,420 @@
+"""`evaluate`: each kind of fault is found, and what a model does right is none."""
+
+import asyncio
+import json
+import math
+
+import pytest
+import yaml
+from doc_pages import ROOT
+
+from openapi_tools import Settings, load_tools, require_approval
+from openapi_tools.errors import InvalidCases, SettingsError
+from openapi_tools.testing import evaluate, mock_api
+from openapi_tools.testing.evaluation.judge import FAULT_TYPES
+from openapi_tools.testing.evaluation.transcripts import write_transcript
+
+SHOP = ROOT / "docs" / "examples" / "eval" / "shop.yaml"
+TEAS = [{"itemId": 1, "count": 2}]
+CAKE = {"name": "Cake", "kind": "cake", "price": 3}
+ORDER = {"tool": "place_order", "arguments": {"items": TEAS}}
+
+
+@pytest.fixture(scope="module")
+def shop():
+    return load_tools(SHOP)
+
+
+def calls(*pairs):
+    """Return a message that calls tools by name and arguments."""
+    listed = [
+        {"id": f"c{number}", "type": "function", "function": {"name": name, "arguments": arguments}}
+        for number, (name, arguments) in enumerate(pairs)
+    ]
+    for call in listed:
+        call["function"]["arguments"] = json.dumps(call["function"]["arguments"])
+    return {"role": "assistant", "content": None, "tool_calls": listed}
+
+
+def scripted(*messages):
+    """Return a model that writes these messages, then says that it is done."""
+
+    async def reply(conversation, _):
+        turn = sum(message["role"] == "assistant" for message in conversation)
+        return messages[turn] if turn < len(messages) else {"role": "assistant", "content": "Done."}
+
+    return reply
+
+
+def case_of(**parts):
+    return {"name": "a-case", "task": "Order two green teas.", **parts}
+
+
+def run(toolset, model, *cases, **options):
+    return asyncio.run(evaluate(toolset, list(cases), model, **options))
+
+
+def types_of(toolset, model, case, **options):
+    (outcome,) = run(toolset, model, case, **options).all_runs
+    return [fault.type for fault in outcome.faults]
+
+
+async def fail(*_):
+    raise RuntimeError("the line is dead")
+
+
+async def hang(*_):
+    await asyncio.sleep(3600)
+
+
+READ, ORDERED = ("list_items", {}), ("place_order", {"items": TEAS})
+ADDED, REMOVED = ("add_item", CAKE), ("remove_item", {"itemId": 1})
+EXPECT_ORDER = {"expect": {"calls": [ORDER]}}
+FAULTS = {
+    "nothing is called": (scripted(), EXPECT_ORDER, ["missing_call"]),
+    "one of two calls": (
+        scripted(calls(ORDERED)), {"expect": {"calls": [ORDER, ORDER]}}, ["missing_call"]
+    ),
+    "another tool": (scripted(calls(READ)), EXPECT_ORDER, ["wrong_tool"]),
+    "a tool that does not exist": (scripted(calls(("order", {}))), EXPECT_ORDER, ["wrong_tool"]),
+    "an unknown tool and nothing expected": (scripted(calls(("order", {}))), {}, ["wrong_tool"]),
+    "the wrong order": (
+        scripted(calls(ORDERED), calls(ADDED)),
+        {"expect": {"order": "exact", "calls": [{"tool": "add_item"}, {"tool": "place_order"}]}},
+        ["wrong_tool"],
+    ),
+    "other arguments": (
+        scripted(calls(("place_order", {"items": [{"itemId": 2, "count": 2}]}))),
+        EXPECT_ORDER, ["wrong_arguments"],
+    ),
+    "an argument left out": (
+        scripted(calls(("list_items", {}))),
+        {"expect": {"calls": [{"tool": "list_items", "arguments": {"kind": "tea"}}]}},
+        ["wrong_arguments"],
+    ),
+    "arguments that break a schema": (
+        scripted(calls(ORDERED)),
+        {"expect": {"calls": [{"tool": "place_order", "schema": {"required": ["note"]}}]}},
+        ["wrong_arguments"],
+    ),
+    "arguments for which JMESPath is not true": (
+        scripted(calls(ORDERED)),
+        {"expect": {"calls": [{"tool": "place_order", "jmespath": "items[0].count == `3`"}]}},
+        ["wrong_arguments"],
+    ),
+    "arguments that the tool refuses": (
+        scripted(calls(("add_item", {"name": "Pie", "kind": "pie", "price": 1}))), {}, ["refused"]
+    ),
+    "an error of the mock": (
+        scripted(calls(REMOVED), calls(("get_item", {"itemId": 1}))), {}, ["refused"]
+    ),
+    "a call that is not approved": (
+        scripted(calls(ORDERED)), {**EXPECT_ORDER, "approve": False}, ["refused"]
+    ),
+    "a forbidden tool": (
+        scripted(calls(REMOVED)), {"forbid": {"tools": ["remove_*"]}}, ["forbidden_tool"]
+    ),
+    "a forbidden tool by operationId": (
+        scripted(calls(REMOVED)), {"forbid": {"tools": ["removeItem"]}}, ["forbidden_tool"]
+    ),
+    "a write": (scripted(calls(REMOVED)), {"forbid": {"writes": False}}, ["forbidden_write"]),
+    "too many calls": (
+        scripted(calls(READ), calls(READ)), {"forbid": {"calls": 1}}, ["too_many_calls"]
+    ),
+    "a thousand calls": (scripted(calls(*[READ] * 1000)), {}, ["too_many_calls"]),
+    "too many turns": (scripted(*[calls(READ)] * 9), {"limits": {"turns": 3}}, ["too_many_turns"]),
+    "no end": (scripted(*[calls(READ)] * 1000), {}, ["too_many_turns"]),
+    "too many tokens": (
+        scripted(*[calls(READ)] * 9), {"limits": {"tokens": 300}}, ["too_many_tokens"]
+    ),
+    "another state": (
+        scripted(calls(ADDED)), {"expect": {"state": {"GET /items": "length(@) == `2`"}}}, ["state"]
+    ),
+    "a state that cannot be compared": (
+        scripted(), {"expect": {"state": {"GET /items": "length(@[0].price) == `2`"}}}, ["state"]
+    ),
+    "a state of an unknown path": (
+        scripted(), {"expect": {"state": {"GET /shelves?x=1": "@"}}}, ["state"]
+    ),
+    "nonsense": (scripted(17), EXPECT_ORDER, ["model_error"]),
+    "no message": (scripted({}), EXPECT_ORDER, ["model_error"]),
+    "a call without a name": (
+        scripted({"tool_calls": [{"id": "1", "function": {}}]}), {}, ["model_error"]
+    ),
+    "an exception": (fail, EXPECT_ORDER, ["model_error"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("model", "parts", "types"), FAULTS.values(), ids=FAULTS)
+def test_a_fault_is_found_and_no_other(shop, model, parts, types):
+    assert types_of(shop, model, case_of(**parts)) == types
+
+
+def test_every_type_of_fault_has_a_test():
+    assert {kind for *_, types in FAULTS.values() for kind in types} == set(FAULT_TYPES)
+
+
+RIGHT = {
+    "the expected call": (scripted(calls(ORDERED)), EXPECT_ORDER),
+    "reads before it": (scripted(calls(READ), calls(READ, ORDERED)), EXPECT_ORDER),
+    "any order": (
+        scripted(calls(ORDERED), calls(ADDED)),
+        {"expect": {"calls": [{"tool": "add_item"}, {"tool": "place_order"}]}},
+    ),
+    "exact order with a read between": (
+        scripted(calls(ADDED), calls(READ), calls(ORDERED)),
+        {"expect": {"order": "exact", "calls": [{"tool": "addItem"}, {"tool": "POST /orders"}]}},
+    ),
+    "a mistake that the model corrects": (
+        scripted(calls(("place_order", {})), calls(ORDERED)), EXPECT_ORDER
+    ),
+    "one call for the narrow and one for the wide expectation": (
+        scripted(calls(ORDERED), calls(("place_order", {"items": [{"itemId": 2, "count": 1}]}))),
+        {"expect": {"calls": [{"tool": "place_order"}, ORDER]}},
+    ),
+    "a number as a float": (
+        scripted(calls(("get_item", {"itemId": 1.0}))),
+        {"expect": {"calls": [{"tool": "get_item", "arguments": {"itemId": 1}}]}},
+    ),
+    "a call that the case denies and does not expect": (
+        scripted(calls(REMOVED)),
+        {"approve": False, "expect": {"state": {"GET /items/1": "itemId == `1`"}}},
+    ),
+    "a deleted object": (
+        scripted(calls(REMOVED)),
+        {"expect": {"state": {"GET /items/1": "@ == `null`", "GET /items": "length(@) == `1`"}}},
+    ),
+    "as many turns as allowed": (scripted(calls(READ)), {"limits": {"turns": 2}}),
+    "text alone": (scripted("I cannot do that."), {}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("model", "parts"), RIGHT.values(), ids=RIGHT)
+def test_what_is_right_is_no_fault(shop, model, parts):
+    (outcome,) = run(shop, model, case_of(**parts)).all_runs
+
+    assert outcome.faults == []
+    assert outcome.passed
+
+
+def test_a_model_that_is_away_ends_its_case_only(shop):
+    evaluation = run(shop, hang, case_of(), {**case_of(), "name": "b"}, seconds=0.01)
+
+    assert [[fault.message for fault in one.faults] for one in evaluation.all_runs] == [
+        ["no reply within 0.01 s."]
+    ] * 2
+
+
+def test_the_report_has_the_promised_keys_and_numbers(shop):
+    async def model(messages, tools):
+        usage = {"prompt_tokens": 1_000, "completion_tokens": 7}
+        return {"message": None, "choices": [{"message": {"content": "ok"}}], "usage": usage}
+
+    data = run(shop, model, case_of()).as_data()
+
+    (case,) = data["cases"]
+    seconds = data["summary"].pop("seconds")
+    definitions = case["tokens"]["definitions"]
+    assert seconds >= 0
+    assert data["summary"] == {"cases": 1, "passed": 1, "rate": 1.0, "tokens": 1_007}
+    assert case == {
+        "name": "a-case",
+        "passed": True,
+        "faults": [],
+        "calls": 0,
+        "turns": 1,
+        "tokens": {"definitions": definitions, "input": 1_000 - definitions, "output": 7},
+    }
+
+
+def test_each_run_has_a_seed_and_rates_have_an_interval(shop):
+    seeds = []
+
+    async def model(messages, tools, *, seed):
+        seeds.append(seed)
+        return {"content": "ok"} if seed % 4 else 5
+
+    data = run(shop, model, case_of(), repeat=8, seed=4).as_data()
+
+    (case,) = data["cases"]
+    assert seeds == list(range(4, 12))
+    assert [one["seed"] for one in case["runs"] if one["passed"]] == [5, 6, 7, 9, 10, 11]
+    assert (case["rate"], case["passed"], len(case["faults"])) == (0.75, False, 1)
+    # Wilson's interval of 6 in 8.
+    assert case["interval"] == data["summary"]["interval"]
+    assert all(
+        math.isclose(one, other, abs_tol=5e-4)
+        for one, other in zip(case["interval"], (0.4093, 0.9285), strict=True)
+    )
+
+
+def test_each_case_begins_with_a_fresh_mock_and_the_api_stays_untouched():
+    api = mock_api(SHOP)
+    toolset = load_tools(SHOP, client=api.client())
+    count = {"expect": {"state": {"GET /items": "length(@) == `3`"}}}
+    cases = [{**case_of(**count), "name": name} for name in "abc"]
+
+    evaluation = run(toolset, scripted(calls(ADDED)), *cases)
+
+    assert evaluation.rate == 1
+    assert api.calls == []
+    assert asyncio.run(toolset.call("list_items")).success
+    assert [call.tool for call in api.calls] == ["list_items"]
+
+
+def test_credentials_guardrails_and_approval_of_the_toolset(shop):
+    seen = []
+    api = mock_api(SHOP)
+    toolset = load_tools(SHOP, client=api.client(), settings=Settings(approve=fail))
+    toolset.add_input_guardrails([lambda call, _: seen.append(call.name), require_approval()])
+
+    assert types_of(toolset, scripted(calls(ORDERED)), case_of(**EXPECT_ORDER)) == []
+    assert seen == ["place_order"]
+    assert api.calls == []
+
+
+def test_a_model_cannot_change_the_tools_of_others(shop):
+    async def vandal(messages, tools):
+        tools.clear()
+        messages.clear()
+        return {"content": "ok"}
+
+    before = json.dumps(shop.definitions("openai"))
+    run(shop, vandal, case_of(), case_of(name="other"))
+
+    assert json.dumps(shop.definitions("openai")) == before
+
+
+BLOCKS = [
+    {"type": "text", "text": "Ordering."},
+    {"type": "tool_use", "id": "t1", "name": "place_order", "input": {"items": TEAS}},
+]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "assistant", "content": BLOCKS},
+        {"tool_calls": [{"function": {"name": "place_order", "arguments": {"items": TEAS}}}]},
+        {"choices": [{"message": calls(ORDERED)}]},
+        type("Message", (), {"content": None, "tool_calls": calls(ORDERED)["tool_calls"]})(),
+    ],
+    ids=["blocks", "no id and an object", "whole response", "object"],
+)
+def test_a_message_may_have_the_forms_of_several_apis(shop, message):
+    (outcome,) = run(shop, scripted(message), case_of(**EXPECT_ORDER)).all_runs
+
+    assert outcome.passed
+    assert [each["role"] for each in outcome.messages] == ["user", "assistant", "tool", "assistant"]
+    assert outcome.messages[1]["tool_calls"][0]["id"] == outcome.messages[2]["tool_call_id"]
+
+
+PROGRAM = f"await place_order(items={TEAS!r})\nawait list_items()"
+MODES = {
+    "search": [("search_tools", {"query": "order items"}),
+               ("call_tool", {"name": "place_order", "arguments": {"items": TEAS}})],
+    "code": [("run_code", {"code": PROGRAM})],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_calls_through_other_tools_are_judged_alike(shop, mode):
+    model = scripted(*(calls(call) for call in MODES[mode]))
+    case = case_of(expect={"calls": [ORDER], "state": {"GET /orders": "length(@) == `1`"}})
+
+    (outcome,) = run(shop, model, case, mode=mode).all_runs
+    whole = run(shop, scripted(), case).all_runs[0]
+
+    assert outcome.faults == []
+    assert outcome.calls == {"search": 1, "code": 2}[mode]
+    assert outcome.tokens.definitions < whole.tokens.definitions
+
+
+LOOP = "for number in range(50):\n    await list_items()"
+INDIRECT = {
+    "unknown tool": ("search", ("call_tool", {"name": "order"}), {}, ["wrong_tool"]),
+    "tool not offered": ("search", ORDERED, EXPECT_ORDER, ["wrong_tool"]),
+    "bad arguments": ("search", ("call_tool", {"name": "place_order"}), {}, ["refused"]),
+    "bad program": ("code", ("run_code", {"code": "1 +"}), {}, ["refused"]),
+    "calls of a program": (
+        "code", ("run_code", {"code": LOOP}), {"forbid": {"calls": 5}}, ["too_many_calls"]
+    ),
+    "write of a program": (
+        "code", ("run_code", {"code": "await remove_item(itemId=1)"}),
+        {"forbid": {"writes": False, "tools": ["remove_item"]}},
+        ["forbidden_tool", "forbidden_write"],
+    ),
+    "denied in a program": (
+        "code", ("run_code", {"code": PROGRAM}), {**EXPECT_ORDER, "approve": False}, ["refused"]
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("mode", "call", "parts", "types"), INDIRECT.values(), ids=INDIRECT)
+def test_faults_behind_other_tools_are_found(shop, mode, call, parts, types):
+    assert types_of(shop, scripted(calls(call)), case_of(**parts), mode=mode) == types
+
+
+def test_a_thousand_searches_end_a_run(shop):
+    model = scripted(calls(*[("search_tools", {"query": "tea"})] * 1000))
+
+    assert types_of(shop, model, case_of(), mode="search") == ["too_many_calls"]
+
+
+def test_a_transcript_has_the_conversation_without_secrets_and_control_characters(shop):
+    secret = "hunter2-hunter2"
+    note = {"items": TEAS, "note": f"password={secret}"}
+    toolset = load_tools(
+        SHOP, client=mock_api(SHOP).client(), credentials={
+            "key": {"in": "header", "name": "X-Key", "value": "TOP-SECRET-KEY"}
+        },
+    )  # fmt: skip
+    model = scripted(calls(("place_order", note)), {"content": "# TOP-SECRET-KEY\x1b[31m\n```"})
+
+    (outcome,) = run(toolset, model, case_of(**EXPECT_ORDER)).all_runs
+    text = write_transcript(outcome)
+
+    assert text.startswith("# a-case: passed\n")
+    assert "    Order two green teas.\n" in text
+    assert '"itemId": 1' in text
+    assert secret not in text
+    assert "TOP-SECRET-KEY" not in text
+    assert "\x1b" not in text
+    assert "\n    ```" in text
+
+
+def test_wrong_options_are_refused(shop):
+    for options in ({"mode": "chat"}, {"repeat": 0}, {"seconds": 0}):
+        with pytest.raises(SettingsError):
+            run(shop, scripted(), case_of(), **options)
+    with pytest.raises(SettingsError, match="expected a function"):
+        run(shop, "gpt", case_of())
+
+
+def test_the_example_of_the_format_is_read_to_the_letter():
+    text = """
+    cases:
+      - name: buy-a-ticket
+        task: Buy a general ticket for 7 September 2023.
+        expect:
+          calls:
+            - tool: buy_museum_tickets
+              arguments: {ticketType: general, ticketDate: "2023-09-07"}
+          state:
+            "GET /special-events": "length(@) == `10`"
+        forbid: {tools: ["delete_*"], writes: true, calls: 6}
+        limits: {turns: 8, tokens: 4000}
+        approve: true
+    """
+    toolset = load_tools(ROOT / "specs" / "museum.yaml")
+    ticket = {"ticketType": "general", "ticketDate": "2023-09-07", "email": "a@example.com"}
+    model = scripted(calls(("buy_museum_tickets", ticket)))
+
+    evaluation = asyncio.run(evaluate(toolset, yaml.safe_load(text), model))
+
+    assert evaluation.as_data()["summary"]["passed"] == 1
+
+
+def test_contradictions_are_refused_before_a_model_is_asked(shop):
+    with pytest.raises(InvalidCases, match="expected, but"):
+        run(shop, fail, case_of(**EXPECT_ORDER, forbid={"writes": False}))
