@@ -10,23 +10,27 @@ import os
 import secrets
 import time
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.errors import CallError, CredentialsError, SettingsError, require_extra
 from openapi_tools.redaction import Secret, excerpt
-from openapi_tools.state.shared_state import AHEAD, BURST, SECRET, Lease, LeasedState, Permit
+from openapi_tools.state.leased_state import AHEAD, BURST, Lease, LeasedState, Permit
+from openapi_tools.state.shared_state import SECRET
 
 with require_extra("redis"):
     from cryptography.exceptions import InvalidTag
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
     from redis.asyncio import BlockingConnectionPool, Redis
     from redis.asyncio.retry import Retry
-    from redis.backoff import ExponentialBackoff
+    from redis.backoff import ExponentialBackoff, NoBackoff
     from redis.exceptions import ConnectionError as LostError
     from redis.exceptions import RedisError, ResponseError
 
+    from openapi_tools.state.redis_channel import RedisChannel
+
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Sequence
 
 logger = logging.getLogger("openapi_tools")
 
@@ -38,6 +42,7 @@ _LEAST_KEY = 32
 _NONCE = 12
 _MARK = b"\x01"  # how encrypted values begin
 _CONNECTIONS = 50  # of one event loop
+_LEASE_KEYS = 1000  # names in Redis that are remembered
 _PATIENCE = 3.0  # seconds for one command, with its retries
 # Else hundreds of calls in flight would each wait _PATIENCE for the same dead server.
 _QUIET = 0.1  # seconds after a failure without another try
@@ -48,30 +53,56 @@ _LEFT_BEHIND: list[object] = []
 
 # One script, as Redis runs each alone: no other process can take the slot between the count and
 # the entry. Redis's own clock, as those of the processes may differ by more than a lease.
-# Acquires or renews a lease, and a permit of a rate; times are microseconds of Redis's clock.
+# Acquires or renews leases, and permits of their rates, or none of them; times are microseconds of
+# Redis's clock. Who waits for one but the last takes no place from others meanwhile.
 _ACQUIRE = """
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
-local most, lease, interval = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local burst, ahead, wait = tonumber(ARGV[5]), tonumber(ARGV[6]), 0
-if most >= 0 then
-  redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
-  local held = redis.call('ZSCORE', KEYS[1], ARGV[1])
-  if not held and redis.call('ZCARD', KEYS[1]) >= most then return {0, 0} end
+local holder, burst, ahead, wait = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), 0
+local last, dues = #KEYS / 2, {}
+for n = 1, last do
+  local most, interval = tonumber(ARGV[3 * n + 1]), tonumber(ARGV[3 * n + 3])
+  if wait > 0 then return {0, 0} end
+  if most >= 0 then
+    redis.call('ZREMRANGEBYSCORE', KEYS[2 * n - 1], '-inf', now)
+    local held = redis.call('ZSCORE', KEYS[2 * n - 1], holder)
+    if not held and redis.call('ZCARD', KEYS[2 * n - 1]) >= most then return {0, 0} end
+  end
+  if interval > 0 then
+    dues[n] = math.max(tonumber(redis.call('GET', KEYS[2 * n])) or 0, now)
+    wait = math.max(math.ceil(dues[n] - burst - now), 0)
+    if wait > ahead then return {0, wait - ahead / 2} end
+  end
 end
-if interval > 0 then
-  local due = math.max(tonumber(redis.call('GET', KEYS[2])) or 0, now)
-  wait = math.max(math.ceil(due - burst - now), 0)
-  if wait > ahead then return {0, wait - ahead / 2} end
-  local later = math.ceil((due + interval - now) / 1000)
-  redis.call('SET', KEYS[2], string.format('%.0f', due + interval), 'PX', later)
-end
-if most >= 0 then
-  redis.call('ZADD', KEYS[1], now + lease, ARGV[1])
-  redis.call('PEXPIRE', KEYS[1], math.ceil(lease / 1000))
+for n = 1, last do
+  local lease, interval = tonumber(ARGV[3 * n + 2]), tonumber(ARGV[3 * n + 3])
+  if interval > 0 then
+    local due = dues[n] + interval
+    local later = math.ceil((due - now) / 1000)
+    redis.call('SET', KEYS[2 * n], string.format('%.0f', due), 'PX', later)
+  end
+  if tonumber(ARGV[3 * n + 1]) >= 0 then
+    redis.call('ZADD', KEYS[2 * n - 1], now + lease, holder)
+    redis.call('PEXPIRE', KEYS[2 * n - 1], math.ceil(lease / 1000))
+  end
 end
 return {1, wait}
 """
+_RELEASE = """
+for _, key in ipairs(KEYS) do redis.call('ZREM', key, ARGV[1]) end
+"""
+
+
+class _Connections(NamedTuple):
+    """Of one event loop.
+
+    Attributes:
+        client: For values, which may be large.
+        channel: For scripts, which are short.
+    """
+
+    client: Any
+    channel: RedisChannel
 
 
 class RedisState(LeasedState):
@@ -106,7 +137,11 @@ class RedisState(LeasedState):
         self._secrets = _read_secrets(os.environ.get(VARIABLE, "") if key is None else key)
         self._quiet_until, self._cause, self._is_away = 0.0, "", False
         self._process = os.getpid()
-        self._clients: dict[asyncio.AbstractEventLoop, tuple[Any, AsyncGenerator[Any]]] = {}
+        # An API's limit has the same key in each call.
+        self._lease_keys = lru_cache(maxsize=_LEASE_KEYS)(self._make_lease_keys)
+        self._loops: dict[
+            asyncio.AbstractEventLoop, tuple[_Connections, AsyncGenerator[_Connections]]
+        ] = {}
 
     def __repr__(self) -> str:
         return f"RedisState({self._name!r})"
@@ -114,7 +149,7 @@ class RedisState(LeasedState):
     async def get(self, key: str) -> bytes | None:
         """Return the value of a key; None if it has none, or if its encryption key is missing."""
         for name in self._redis_keys(key):
-            async with self._borrow_client() as client:
+            async with self._borrow_connections() as (client, _):
                 try:
                     value: bytes | None = await client.get(name)
                 except ResponseError as error:
@@ -129,44 +164,53 @@ class RedisState(LeasedState):
         """Store a value; `seconds` is its lifetime."""
         name = self._redis_keys(key)[0]
         encrypted = self._encrypt(name, value)
-        async with self._borrow_client() as client:
+        async with self._borrow_connections() as (client, _):
             lifetime = None if seconds is None else max(1, int(seconds * 1000))
             await client.set(name, encrypted, px=lifetime)
 
     async def remove(self, key: str) -> None:
         """Remove the value of a key, if it has one."""
-        async with self._borrow_client() as client:
+        async with self._borrow_connections() as (client, _):
             await client.delete(*self._redis_keys(key))
 
     async def ping(self) -> None:
         """Check that Redis responds; CallError if it does not."""
-        async with self._borrow_client() as client:
+        async with self._borrow_connections() as (client, _):
             await client.ping()
 
     async def acquire(self, lease: Lease) -> Permit:
         """Take a slot and a permit of its rate, as `LeasedState.acquire`."""
-        limit = -1 if lease.concurrency is None else lease.concurrency
-        interval = 1e6 / lease.rate if lease.rate is not None else 0
-        duration = int(lease.seconds * 1e6)
-        arguments = (lease.holder, limit, duration, interval, BURST * 1e6, AHEAD * 1e6)
-        async with self._borrow_client() as client:
-            script = client.register_script(_ACQUIRE)
-            is_granted, wait = await script(keys=self._lease_keys(lease), args=arguments)
-        return Permit(bool(is_granted), wait / 1e6)
+        return await self.acquire_all((lease,))
 
     async def release(self, lease: Lease) -> None:
         """Give a slot back."""
-        async with self._borrow_client() as client:
-            await client.zrem(self._lease_keys(lease)[0], lease.holder)
+        await self.release_all((lease,))
+
+    async def acquire_all(self, leases: Sequence[Lease]) -> Permit:
+        """Take all slots and permits in one round trip, as `LeasedState.acquire_all`."""
+        keys: list[str] = []
+        arguments: list[str | float] = [leases[0].holder, BURST * 1e6, AHEAD * 1e6]
+        for lease in leases:
+            keys += self._lease_keys(lease.key)
+            interval = 1e6 / lease.rate if lease.rate is not None else 0
+            limit = -1 if lease.concurrency is None else lease.concurrency
+            arguments += (limit, int(lease.seconds * 1e6), interval)
+        is_granted, wait = await self._run_script(_ACQUIRE, keys, arguments)
+        return Permit(bool(is_granted), wait / 1e6)
+
+    async def release_all(self, leases: Sequence[Lease]) -> None:
+        """Give slots back in one round trip."""
+        keys = [self._lease_keys(lease.key)[0] for lease in leases]
+        await self._run_script(_RELEASE, keys, [leases[0].holder])
 
     async def aclose(self) -> None:
         """Close the running loop's connections; later calls open new ones."""
-        if entry := self._clients.get(asyncio.get_running_loop()):
+        if entry := self._loops.get(asyncio.get_running_loop()):
             await entry[1].aclose()
 
-    def _lease_keys(self, lease: Lease) -> tuple[str, str]:
+    def _make_lease_keys(self, key: str) -> tuple[str, str]:
         # Braces put both keys on one node of a cluster, as a script needs them.
-        name = f"{{{self._redis_keys(lease.key)[0]}}}"
+        name = f"{{{self._redis_keys(key)[0]}}}"
         return f"{name}:leases", f"{name}:due"
 
     def _redis_keys(self, key: str) -> list[str]:
@@ -206,14 +250,18 @@ class RedisState(LeasedState):
         return None
 
     @asynccontextmanager
-    async def _borrow_client(self) -> AsyncGenerator[Any]:
+    async def _borrow_connections(self) -> AsyncGenerator[_Connections]:
+        connections = None
         try:
             # Callers that queue behind a failed one fail with it, instead of each in its own time.
             if time.monotonic() < self._quiet_until:
                 raise LostError(self._cause)
             async with asyncio.timeout(_PATIENCE):
-                yield await self._client_of_loop()
+                yield (connections := await self._connections_of_loop())
         except (RedisError, OSError) as error:
+            if connections is not None and isinstance(error, TimeoutError):
+                # Redis hangs: later it would run what waits in the connection, for nobody.
+                await connections.channel.close()
             self._note_failure(error)
             # Without the address: a model may read this, and anyone who asks for `/readyz`.
             reason = "the shared state is unreachable; nothing was sent."
@@ -231,36 +279,50 @@ class RedisState(LeasedState):
             cause = excerpt(self._cause, 200)
             logger.warning("the shared state at %s is unreachable: %s", self._name, cause)
 
-    async def _client_of_loop(self) -> Any:
-        if self._process != os.getpid():  # after a fork, the sockets are the parent's
-            _LEFT_BEHIND.append(self._clients)
-            self._clients, self._process = {}, os.getpid()
-        loop = asyncio.get_running_loop()
-        if loop not in self._clients:
-            # A generator, as an event loop that ends closes its asynchronous generators.
-            opening = self._open_client(loop)
-            _OPEN.add(opening)
-            self._clients[loop] = await anext(opening), opening
-        return self._clients[loop][0]
+    async def _run_script(
+        self, script: str, keys: Sequence[str], arguments: Sequence[str | float]
+    ) -> Any:
+        async with self._borrow_connections() as connections:
+            return await connections.channel.run_script(script, keys, arguments)
 
-    async def _open_client(self, loop: asyncio.AbstractEventLoop) -> AsyncGenerator[Any]:
+    async def _connections_of_loop(self) -> _Connections:
+        if self._process != os.getpid():  # after a fork, the sockets are the parent's
+            _LEFT_BEHIND.append(self._loops)
+            self._loops, self._process = {}, os.getpid()
+        loop = asyncio.get_running_loop()
+        if loop not in self._loops:
+            # A generator, as an event loop that ends closes its asynchronous generators.
+            opening = self._open_connections(loop)
+            _OPEN.add(opening)
+            self._loops[loop] = await anext(opening), opening
+        return self._loops[loop][0]
+
+    async def _open_connections(
+        self, loop: asyncio.AbstractEventLoop
+    ) -> AsyncGenerator[_Connections]:
         backoff: Any = ExponentialBackoff(cap=0.4, base=0.05)
-        pool = BlockingConnectionPool.from_url(
+        retry = Retry(backoff, _RETRIES, (LostError,))
+        client = Redis.from_pool(self._make_pool(retry))
+        # The channel itself tries again, connecting included.
+        channel = RedisChannel(self._make_pool(Retry(NoBackoff(), 0)).make_connection, retry)
+        try:
+            yield _Connections(client, channel)
+        finally:
+            _, opening = self._loops.pop(loop, (None, None))
+            _OPEN.discard(opening)
+            await channel.close()
+            await client.aclose()
+
+    def _make_pool(self, retry: Retry) -> BlockingConnectionPool:
+        return BlockingConnectionPool.from_url(
             self._url.reveal(),
             timeout=_PATIENCE,
-            retry=Retry(backoff, _RETRIES, (LostError,)),
+            retry=retry,
             # With redis-py's own timeout a cancelled call may go on: it uses `asyncio.wait_for`,
             # which swallows a cancellation in Python 3.11.
             socket_timeout=None,
             max_connections=_CONNECTIONS,
         )
-        client = Redis.from_pool(pool)
-        try:
-            yield client
-        finally:
-            _, opening = self._clients.pop(loop, (None, None))
-            _OPEN.discard(opening)
-            await client.aclose()
 
 
 def _read_secrets(text: str) -> list[bytes]:

@@ -6,23 +6,17 @@ Two rules keep one user from filling a bounded resource: `FairShares` evicts ent
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
-import random
-import secrets
 import threading
 import time
-from abc import ABC, abstractmethod
-from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol, TypeVar, runtime_checkable
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar, runtime_checkable
 
 from openapi_tools.common.json_values import digest_of
-from openapi_tools.errors import CallError, NotPicklableError
+from openapi_tools.state.leased_state import AHEAD, BURST, FULL, Lease, LeasedState, Permit
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Hashable
+    from collections.abc import Hashable
     from contextlib import AbstractAsyncContextManager
 
     from pydantic import TypeAdapter
@@ -31,16 +25,12 @@ _Record = TypeVar("_Record")
 
 LEASE = 10.0  # seconds until the slot of a process that died is free again
 SECRET = "secret:"  # noqa: S105 -- how keys begin whose values leave a process encrypted only
-BURST = 0.04  # seconds' worth of calls that may come early
-AHEAD = 0.25  # seconds: a permit due sooner is taken now and waited for, without another round trip
-_LONGEST_PAUSE = 1.0
 # All values of a `MemoryState` together: some hundred large responses, or tokens and keys of
 # writes for every user of a server.
 _LARGEST = 64 * 1024 * 1024
 # Each user and API has a rate of its own. Above this many, those whose next call is due already
 # are forgotten: they would be granted at once anyway.
 _MOST_RATES = 10_000
-_ANY = 10**9  # more slots than holders
 _LARGEST_RECORD = 16 * 1024 * 1024  # bytes of JSON; more would keep the event loop busy
 _DEEPEST_RECORD = 220  # levels: those of a response, which has 200, and some around it
 _SWEEP = 10.0  # seconds between two searches for expired values
@@ -191,111 +181,6 @@ def _is_deep(record: Any) -> bool:
         if not level:
             return False
     return True
-
-
-class Lease(NamedTuple):
-    """A slot that a holder asks for; it ends after `seconds` unless it is renewed."""
-
-    key: str
-    holder: str
-    concurrency: int | None
-    rate: float | None
-    seconds: float
-
-
-class Permit(NamedTuple):
-    """The outcome of a request for a lease.
-
-    Attributes:
-        is_granted: Whether the holder has the slot.
-        wait: Seconds: until the call may begin if it is granted, else until the next attempt.
-    """
-
-    is_granted: bool
-    wait: float
-
-
-FULL = Permit(is_granted=False, wait=0.0)
-
-
-class LeasedState(ABC):
-    """Locks and limits by leases: a holder renews its lease while it lives.
-
-    A subclass implements `get`, `put`, `remove`, `ping`, `acquire` and `release`.
-    """
-
-    pause = 0.01  # seconds until the next attempt to get a slot, on average
-
-    def __init__(self) -> None:
-        self._queues: WeakKeyDictionary[Any, dict[str, list[Any]]] = WeakKeyDictionary()
-
-    @abstractmethod
-    async def acquire(self, lease: Lease) -> Permit:
-        """Take a slot, and a permit of its rate that is due within AHEAD seconds.
-
-        Without a free slot the outcome is FULL. A call that may begin soon takes one round trip,
-        and no caller waits for another to return.
-        """
-
-    @abstractmethod
-    async def release(self, lease: Lease) -> None:
-        """Give a slot back."""
-
-    def __reduce__(self) -> NoReturn:
-        raise NotPicklableError("a shared state cannot be pickled; create it in each process.")
-
-    def lock(self, key: str, seconds: float) -> AbstractAsyncContextManager[None]:
-        """Hold a lock, as `SharedState.lock`."""
-        return self.rate_limit(f"lock:{key}", concurrency=1, rate=None, seconds=seconds)
-
-    @asynccontextmanager
-    async def rate_limit(
-        self, key: str, *, concurrency: int | None, rate: float | None, seconds: float
-    ) -> AsyncGenerator[None]:
-        """Hold a slot, as `SharedState.rate_limit`."""
-        lease = Lease(key, secrets.token_hex(8), concurrency, rate, seconds)
-        renewal: asyncio.Task[None] | None = None
-        try:
-            async with self._wait_in_queue(key):
-                while not (permit := await self.acquire(lease)).is_granted:
-                    # Random, so that processes do not ask in step.
-                    pause = self.pause * random.uniform(0.5, 1.5)  # noqa: S311 -- no secret
-                    await asyncio.sleep(min(permit.wait, _LONGEST_PAUSE) or pause)
-            if concurrency is not None:
-                renewal = asyncio.create_task(self._renew_lease(lease))
-            if permit.wait:
-                await asyncio.sleep(permit.wait)
-            yield
-        finally:
-            if renewal is not None:
-                renewal.cancel()
-            if concurrency is not None:
-                with suppress(CallError, TimeoutError):  # else its lease ends
-                    async with asyncio.timeout(1):
-                        await self.release(lease)
-
-    async def _renew_lease(self, lease: Lease) -> None:
-        # Without limits, so that a state which has lost its data takes the holder in again.
-        renewal = lease._replace(concurrency=_ANY, rate=None)
-        while True:
-            # Twice within a lease, so that one lost renewal does not lose the slot.
-            await asyncio.sleep(lease.seconds / 3)
-            with suppress(CallError):  # the state may be reachable again before the lease ends
-                await self.acquire(renewal)
-
-    @asynccontextmanager
-    async def _wait_in_queue(self, key: str) -> AsyncGenerator[None]:
-        # Callers of one event loop ask the state one at a time, in the order in which they came.
-        queues = self._queues.setdefault(asyncio.get_running_loop(), {})
-        queue = queues.setdefault(key, [asyncio.Lock(), 0])
-        queue[1] += 1
-        try:
-            async with queue[0]:
-                yield
-        finally:
-            queue[1] -= 1
-            if not queue[1]:
-                queues.pop(key, None)
 
 
 class MemoryState(LeasedState):

@@ -63,14 +63,18 @@ class Slots:
     @asynccontextmanager
     async def slot(self, user: str) -> AsyncGenerator[None]:
         """Wait for a slot, and give it back at the end."""
-        if user in self._waiters or not self._is_free_for(user):
-            await self._wait(user)
-        else:
+        if self.has_slot_for(user):
             self._count(user, 1)
+        else:
+            await self._wait(user)
         try:
             yield
         finally:
             self._release(user)
+
+    def has_slot_for(self, user: str) -> bool:
+        """Whether a call would get a slot at once."""
+        return user not in self._waiters and self._is_free_for(user)
 
     async def _wait(self, user: str) -> None:
         waiter = asyncio.get_running_loop().create_future()

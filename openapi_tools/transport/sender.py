@@ -11,7 +11,7 @@ import itertools
 import os
 import sys
 import uuid
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import httpx
@@ -262,8 +262,13 @@ class Attempts:
                 seconds=self.seconds,
                 is_cut_off=self._is_cut_off,
             )
-            slot = self._loop_client.slots.slot(options.user)
-            async with slot if limits is None else self._permits(limits, slot, request, options):
+            slots = self._loop_client.slots
+            slot = (
+                slots.slot(options.user)
+                if limits is None
+                else self._permits(limits, request, options.user)
+            )
+            async with slot:
                 self.count += 1
                 outcome = await exchange.run(self._loop_client.client)
                 if isinstance(outcome, APIResponse):
@@ -285,17 +290,10 @@ class Attempts:
 
     @asynccontextmanager
     async def _permits(
-        self,
-        limits: Limits,
-        slot: AbstractAsyncContextManager[None],
-        request: httpx.Request,
-        options: SendOptions,
+        self, limits: Limits, request: httpx.Request, user: str
     ) -> AsyncGenerator[None]:
-        origin = str(request.url.join("/"))
-        of_user, of_api = limits.permits(origin, options.user)
         try:
-            # The user's own permit comes first: who waits for it takes no place from others.
-            async with of_user, slot, of_api:
+            async with limits.hold(_origin_of(request.url), self._loop_client.slots, user):
                 yield
         except CallError as error:
             if self.count:  # the shared state failed before a retry
@@ -358,6 +356,11 @@ class Attempts:
             return CallError("connection", f"{reason}; it was not sent.")
         safe = is_safe(self._call_name.partition(" ")[0])
         return CallError("connection", reason + ("." if safe else "; it may have run."))
+
+
+def _origin_of(url: httpx.URL) -> str:
+    user = f"{url.userinfo.decode()}@" if url.userinfo else ""
+    return f"{url.scheme}://{user}{url.netloc.decode()}/"
 
 
 class _BareTransport(httpx.AsyncBaseTransport):

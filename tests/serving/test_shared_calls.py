@@ -239,7 +239,7 @@ async def test_a_state_without_a_key_keeps_no_token_and_says_so(redis_server, se
 
 
 async def test_a_token_outlives_a_state_that_is_gone(redis_server, server, monkeypatch):
-    monkeypatch.setattr("openapi_tools.state.redis_state._RETRIES", 0)
+    monkeypatch.setattr("openapi_tools.state.redis_state._RETRIES", 1)
     settings = Settings(state=RedisState(redis_server.url, key=KEY))
     given = {"oauth": OAuth2(**APP)}
     async with load_tools(server.document, settings=settings, credentials=given) as tools:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from sharing_workers import KEY
 
 from openapi_tools import CallError, NotPicklableError, Settings, SettingsError
+from openapi_tools.state.leased_state import Limit
 from openapi_tools.state.shared_state import MemoryState, SharedState
 
 redis_state = pytest.importorskip("openapi_tools.state.redis_state")
@@ -220,6 +221,60 @@ async def test_a_redis_that_hangs_is_given_up(redis_server, monkeypatch):
 
 
 @pytest.mark.long
+async def test_several_limits_are_taken_together_or_not_at_all(redis_server):
+    state = RedisState(redis_server.url)
+    api, ada, bob = Limit("api", 1, None), Limit("ada", 1, None), Limit("bob", 2, 50)
+    async with state.hold_at_once([ada, api], 5) as is_granted:
+        assert is_granted
+        for _ in range(9):  # else the ninth would wait for its rate
+            async with state.hold_at_once([bob, api], 5) as is_granted_twice:
+                assert not is_granted_twice
+        began = time.monotonic()
+        assert await held(state, "bob", most=2, rate=50)
+        assert time.monotonic() - began < 0.1
+        assert not await held(state, "ada", wait=0.05)
+    assert await held(state, "ada")
+    assert await held(state, "api")
+
+
+async def test_who_waits_for_a_permit_of_its_own_takes_no_place_of_others(redis_server):
+    state = RedisState(redis_server.url)
+    limits = [Limit("ada", None, 8), Limit("api", 1, None)]
+    async with state.hold_at_once(limits, 5) as is_granted:
+        assert is_granted
+    async with state.hold_at_once(limits, 5) as is_granted:
+        assert not is_granted  # in an eighth of a second only
+        assert await held(state, "api", wait=0.05)
+
+
+async def test_callers_that_leave_disturb_no_others(redis_server):
+    state = RedisState(redis_server.url)
+
+    async def call(number):
+        async with state.rate_limit(f"k{number % 7}", concurrency=9, rate=None, seconds=5):
+            await asyncio.sleep(0.001 * (number % 3))
+
+    for moment in (0, 0.0005, 0.002):
+        tasks = [asyncio.create_task(call(number)) for number in range(90)]
+        await asyncio.sleep(moment)
+        for task in tasks[::3]:
+            task.cancel()
+        results = await asyncio.gather(*tasks, return_exceptions=True)
+        assert all(result is None for result in results[1::3] + results[2::3])
+    assert await held(state, "k0")
+
+
+async def test_calls_go_on_whose_connection_is_cut(redis_server):
+    state = RedisState(redis_server.url)
+    tasks = [asyncio.create_task(held(state, f"k{number}", wait=5)) for number in range(40)]
+    for _ in range(3):
+        await asyncio.sleep(0.002)
+        await asyncio.to_thread(redis_server.ask, "CLIENT KILL TYPE normal")
+    assert all(await asyncio.gather(*tasks))
+    redis_server.ask("SCRIPT FLUSH")
+    assert await held(state, "k0")
+
+
 async def test_a_holder_whose_state_restarts_has_its_place_again(redis_server):
     state = RedisState(redis_server.url)
     async with state.rate_limit("k", concurrency=1, rate=None, seconds=0.6):
@@ -324,7 +379,7 @@ async def test_a_new_key_before_the_old_one_reads_both(redis_server):
 async def test_a_value_in_the_place_of_another_is_not_read(redis_server):
     state = RedisState(redis_server.url, key="k" * 32)
     await state.put("secret:ada", b"of ada")
-    client = await state._client_of_loop()
+    client = (await state._connections_of_loop()).client
     (name,) = await client.keys("*")
     await state.put("secret:bob", b"of bob")
     for other in await client.keys("*"):
@@ -338,7 +393,7 @@ async def test_a_value_in_the_place_of_another_is_not_read(redis_server):
 async def test_a_list_in_the_place_of_a_value_is_no_value(redis_server):
     state = RedisState(redis_server.url)
     await state.put("http:a", b"1")
-    (name,) = await (await state._client_of_loop()).keys("*")
+    (name,) = await (await state._connections_of_loop()).client.keys("*")
     redis_server.ask("DEL", name.decode())
     redis_server.ask("LPUSH", name.decode(), "1")
 
