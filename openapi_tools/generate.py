@@ -32,6 +32,7 @@ from openapi_tools.codegen.secret_warnings import secret_warnings
 from openapi_tools.codegen.skill_folder import build_skill_folder
 from openapi_tools.codegen.skill_text import MOST_NAME, is_skill_name
 from openapi_tools.codegen.writer import plan_files, write_files
+from openapi_tools.common.json_values import paused_gc
 from openapi_tools.common.options import Select
 from openapi_tools.common.setting_fields import setting_names
 from openapi_tools.common.visible_text import StableNames
@@ -44,7 +45,6 @@ from openapi_tools.errors import (
 )
 from openapi_tools.loading import configured_tools, load
 from openapi_tools.loading.document_reader import EMPTY_OPTIONS, DocumentReader, LoadOptions
-from openapi_tools.loading.source import paused_gc
 from openapi_tools.loading.tool_operations import find_operations
 from openapi_tools.tools.session import make_settings
 

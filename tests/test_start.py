@@ -55,6 +55,12 @@ except SystemExit as done:
 """
 
 
+# What servers over HTTP, configurations and skills need. The package `mcp` itself imports uvicorn.
+SERVERS = {
+    *(f"openapi_tools.serving.{name}" for name in ("serving_tables", "team_server", "web_server")),
+    *("h11", "openapi_tools.codegen", "openapi_tools.configuration.config_file"),
+    *("openapi_tools.http_server", "openapi_tools.settings", "prometheus_client", "redis"),
+}
 STARTS = {
     "package": ("import openapi_tools", HEAVY | {"click", "dataclasses", "json", "re", "typing"}),
     "load_tools": ("from openapi_tools import load_tools", HEAVY | {"pydantic_core"}),
@@ -83,6 +89,11 @@ STARTS = {
         cli("call", SPEC, "get_gateway", "--dry-run"),
         NEVER | READERS - {"urllib.request"} | COMMANDS - {"openapi_tools.cli.call_command"},
     ),
+    "serve": (
+        cli("serve", GOTIFY),
+        NEVER | WRITERS | SERVERS | READERS - {"urllib.request"} | {"pydantic_monty"}
+        | COMMANDS - {"openapi_tools.cli.serve_command"},
+    ),
     "generate": (cli("generate", GOTIFY, "--name", "gotify", "--output", PACKAGE, "--check"),
                  NEVER - {"jinja2", "jsonschema"} | {"openapi_tools.codegen.elixir_project"}),
     "generate --help": (cli("generate", "--help"), HEAVY | LOADER | {"pydantic_core"}),
@@ -97,8 +108,39 @@ def test_a_process_imports_only_what_it_needs(start):
     code, needless = STARTS[start]
     look = f"import sys; print([n for n in {sorted(needless)} if n in sys.modules])"
     done = subprocess.run(
-        [sys.executable, "-c", f"{code}\n{look}"], capture_output=True, text=True, check=False
+        [sys.executable, "-c", f"{code}\n{look}"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+# Beside the modules of the package `mcp`, which its public modules import for every server.
+SERVED_WITH = {
+    "click", "jmespath", "jsonschema_rs", "openapi_tools", "platformdirs", "sqlite3",
+}  # fmt: skip
+
+
+def test_a_server_over_stdio_imports_few_packages_beside_mcp():
+    look = "import sys; print(*{name.partition('.')[0] for name in sys.modules})"
+    bare = "import mcp.server.lowlevel, mcp.server.stdio"
+    loaded, needed = (
+        set(
+            subprocess.run(
+                [sys.executable, "-c", f"{code}\n{look}"],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            .stdout.splitlines()[-1]
+            .split()
+        )
+        for code in (cli("serve", GOTIFY), bare)
+    )
+
+    assert loaded - needed - set(sys.stdlib_module_names) <= SERVED_WITH

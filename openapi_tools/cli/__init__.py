@@ -20,6 +20,7 @@ from openapi_tools.cli.help_texts import HelpContext, write_epilog
 from openapi_tools.cli.option_names import use_option_names
 from openapi_tools.cli.output import COMPLETION_VARIABLE, PROGRAM, print_error, print_message
 from openapi_tools.cli.styles import colour_choice
+from openapi_tools.common.json_values import paused_gc
 from openapi_tools.errors import OpenAPIToolsError
 
 if TYPE_CHECKING:
@@ -81,21 +82,26 @@ class CommandGroup(click.Group):
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors=ERRORS)
         if instruction := os.environ.get(COMPLETION_VARIABLE):
-            sys.exit(_import_later("completion.complete")(self, instruction))
+            sys.exit(import_later("completion.complete")(self, instruction))
         sys.exit(_run_group(self, list(sys.argv[1:] if args is None else args)))
 
 
 def create_command(name: str) -> click.Command:
     """Return a command by name; the group has only its line of the help."""
-    suggest = _import_later("argument_hints.suggest_argument") if name == "call" else None
-    return command_of(name, _import_later(_COMMANDS[name][1]), suggest)
+    suggest = import_later("argument_hints.suggest_argument") if name == "call" else None
+    return command_of(name, import_later(_COMMANDS[name][1]), suggest)
 
 
-def _import_later(path: str) -> Callable[..., Any]:
-    # Start-up time: most commands import what loading, calling or serving needs.
+def import_later(path: str) -> Callable[..., Any]:
+    """Return a function `module.function` of this package, whose module is imported to call it.
+
+    Most commands import what loading, calling or serving needs.
+    """
+
     def run(*arguments: Any, **values: Any) -> Any:
         module, _, function = path.partition(".")
-        imported = import_module(f"openapi_tools.cli.{module}")
+        with paused_gc():
+            imported = import_module(f"openapi_tools.cli.{module}")
         return getattr(imported, function)(*arguments, **values)
 
     return run

@@ -29,7 +29,7 @@ from openapi_tools.codegen.package_plan import api_name, slug
 from openapi_tools.codegen.secret_warnings import secret_warnings
 from openapi_tools.common.json_values import as_dict, as_string
 from openapi_tools.common.setting_fields import holds_paths, setting_names
-from openapi_tools.configuration.config_file import has_apis, read_tables
+from openapi_tools.configuration.toml_tables import has_apis, read_tables
 from openapi_tools.errors import OutputError, SettingsError, format_count
 from openapi_tools.loading.load import load_tools
 from openapi_tools.search.costs import offer_tools

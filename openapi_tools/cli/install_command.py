@@ -18,7 +18,8 @@ from openapi_tools.cli.install_bundle import write_bundle
 from openapi_tools.cli.output import PROGRAM, clean, print_note, print_text, print_wrapped
 from openapi_tools.cli.serve_arguments import parse_serve_options
 from openapi_tools.cli.tool_loading import load_spec
-from openapi_tools.configuration.config_file import has_apis, list_variables
+from openapi_tools.configuration.config_file import list_variables
+from openapi_tools.configuration.toml_tables import has_apis
 from openapi_tools.serving.serving_tables import read_serving
 
 _CLIENTS: dict[str, dict[str, str]] = tomllib.loads(

@@ -5,25 +5,23 @@ from __future__ import annotations
 import logging
 import sys
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
+from openapi_tools.cli import import_later
 from openapi_tools.cli.command_options import config_option
 from openapi_tools.cli.option_names import use_option_names
 from openapi_tools.cli.output import print_note
 from openapi_tools.cli.tool_loading import (
     build_selection,
     load_source,
-    overlay_options,
     parse_source,
     selection_options,
 )
-from openapi_tools.configuration.config_file import has_apis, read_configuration
+from openapi_tools.configuration.toml_tables import has_apis
 from openapi_tools.errors import SettingsError, format_count, missing_extra_error
-from openapi_tools.serving.file_watch import FileWatch
 from openapi_tools.tools.guardrails import require_approval
 
 if TYPE_CHECKING:
@@ -41,6 +39,14 @@ _HTTP_ONLY = set(_KEYS) - {"mode", "ask", "strict", "log"}
 _APIS_ONLY = ("workers", "strict")
 
 
+# They need the extra `mcp`, which options that are refused do not need. What a server over HTTP
+# imports, a client on standard input and output would wait for.
+_serve_toolset = import_later("stdio_process.serve_toolset")
+_start_apis = import_later("server_process.start_apis")
+_start_toolset = import_later("server_process.start_toolset")
+_run_server = import_later("server_process.run_server")
+_watch_source = import_later("source_watch.watch_source")
+
 logger = logging.getLogger("openapi_tools.serving")
 
 
@@ -54,20 +60,20 @@ def serve_tools(spec: str | None, *, transport: str | None, **options: Any) -> N
         _check_transport(transport or "stdio", spec)
     if find_spec("mcp") is None:  # a server configuration needs more than the extra `mcp`
         raise missing_extra_error("mcp", "serve" if has_config else "mcp")
-    # The extra `mcp`, which options that are refused do not need.
-    from openapi_tools.cli.server_process import run_server, start_apis, start_toolset
-
     if has_config:
-        started = start_apis(config, keys)
+        started = _start_apis(config, keys)
+        transport = transport or ("http" if started.over_http else "stdio")
+        _check_transport(transport, spec)
+        _run_server(started, transport)
+        return
+    source, read, watch = parse_source(spec), None, None
+    if options["reload"]:
+        read, watch = _make_reader(source, options), _watch_source(source)
+    toolset = _load_toolset(source, options)
+    if transport == "http":
+        _run_server(_start_toolset(toolset, keys, read=read, watch=watch), transport)
     else:
-        source, read, watch = parse_source(spec), None, None
-        if options["reload"]:
-            read, watch = _make_reader(source, options), _watch_source(source)
-        toolset = _load_toolset(source, options)
-        started = start_toolset(toolset, keys, read=read, watch=watch)
-    transport = transport or ("http" if started.over_http else "stdio")
-    _check_transport(transport, spec)
-    run_server(started, transport)
+        _serve_toolset(toolset, keys, read=read, watch=watch)
 
 
 def _make_reader(source: Source, options: Mapping[str, Any]) -> Callable[[], Toolset]:
@@ -87,25 +93,6 @@ def _make_reader(source: Source, options: Mapping[str, Any]) -> Callable[[], Too
         return toolset
 
     return read
-
-
-def _watch_source(source: Source) -> FileWatch:
-    is_config = isinstance(source, Path) and source.suffix == ".toml"
-    config = source if isinstance(source, Path) and is_config else config_option()
-    files = [*overlay_options(), *([] if config is None else [config])]
-    if callable(source):
-        return FileWatch(source.folder, [".py"], files)
-    path = _find_document(config) if config and (is_config or source is None) else source
-    if not isinstance(path, Path):
-        raise click.UsageError("--reload watches files; SPEC is neither a file nor an application.")
-    # References lead to files below the folder of the document.
-    return FileWatch(path.parent, [".json", ".yaml", ".yml"], [path, *files])
-
-
-def _find_document(config: Path) -> str | Path:
-    configuration = read_configuration(config)
-    address = str(configuration.data.source or "")
-    return address if "://" in address else configuration.folder / address
 
 
 def _load_toolset(source: Source, options: Mapping[str, Any]) -> Toolset:

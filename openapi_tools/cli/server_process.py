@@ -1,4 +1,4 @@
-"""The process of `openapi-tools serve`, on standard input and output or over HTTP."""
+"""The process of `openapi-tools serve`: several APIs, or one over HTTP."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.auth.origin_policy import is_loopback
 from openapi_tools.cli.output import print_note
+from openapi_tools.cli.stdio_process import report_mode, run_stdio_server
 from openapi_tools.serving import team_server, web_server
-from openapi_tools.serving.served_apis import run_stdio
 from openapi_tools.serving.server_records import logger
 
 if TYPE_CHECKING:
@@ -44,10 +44,7 @@ def run_server(started: team_server.StartedServer, transport: str) -> None:
     """Serve until the client disconnects, or until interrupted."""
     report = logger.info if started.serve.log == "json" else print_note
     if transport == "stdio":
-        started.apis.make_servers()
-        report(f"{started.summary} over stdio.")
-        _report_mode(started, report)
-        run_stdio(started.apis)
+        run_stdio_server(started.apis, report, counts_apis=bool(started.config))
     else:
         _serve_http(started, report)
 
@@ -77,11 +74,6 @@ def _announce_address(started: team_server.StartedServer, address: str, report: 
     report(f"{started.summary} at {address}{started.serve.path}")
     for name in filter(None, started.apis.servers):
         report(f"only {name} at {address}/{name}/mcp")
-    _report_mode(started, report)
+    report_mode(started.apis, report)
     if started.serve.insecure and not is_loopback(started.serve.host):
         report(_OPEN)
-
-
-def _report_mode(started: team_server.StartedServer, report: Report) -> None:
-    if started.apis.mode_reason:
-        report(f"{started.apis.mode_reason}; --mode tools offers each tool.")

@@ -12,7 +12,7 @@ import click
 
 from openapi_tools.cli.output import print_note
 from openapi_tools.common.options import close_names, expand_variables
-from openapi_tools.configuration.config_file import has_apis
+from openapi_tools.configuration.toml_tables import has_apis
 from openapi_tools.errors import CallError, OpenAPIToolsError, SettingsError
 from openapi_tools.loading.load import load_tools
 from openapi_tools.serving.serving_tables import RoleTable, read_serving, user_credential

@@ -6,20 +6,16 @@ Spec: io.modelcontextprotocol/skills (SEP-2640), for Model Context Protocol 2026
 from __future__ import annotations
 
 import mimetypes
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from openapi_tools.codegen.output_state import sha256_of
-from openapi_tools.codegen.package_plan import api_name
-from openapi_tools.codegen.skill_calls import write_tool_call
-from openapi_tools.codegen.skill_text import Skill, front_matter_of, render_texts
-from openapi_tools.contracts.mcp_messages import UNNAMED
 from openapi_tools.errors import require_extra
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
 
     from openapi_tools.contracts.mcp import ToolsServer, VisibleTools
+    from openapi_tools.contracts.mcp_skill_files import ServedSkill
 
 with require_extra("mcp"):
     import anyio
@@ -29,20 +25,11 @@ with require_extra("mcp"):
 
 EXTENSION = "io.modelcontextprotocol/skills"
 _SCHEME = "skill://"
-_MAIN = "SKILL.md"
 _MARKDOWN = "text/markdown"
-_SEVERAL, _SEVERAL_NAME = "the APIs of this server", "apis"
 
 
 class _SkillParams(types.RequestParams):
     uri: str
-
-
-class _ServedSkill(NamedTuple):
-    """The entry of a skill, and its files by URI."""
-
-    entry: dict[str, Any]
-    files: dict[str, str]
 
 
 def add_skills(server: ToolsServer) -> None:
@@ -65,7 +52,7 @@ def add_skills(server: ToolsServer) -> None:
 class _SkillHandlers:
     def __init__(self, server: ToolsServer) -> None:
         self._server = server
-        self._skills: WeakKeyDictionary[VisibleTools, _ServedSkill] = WeakKeyDictionary()
+        self._skills: WeakKeyDictionary[VisibleTools, ServedSkill] = WeakKeyDictionary()
 
     @property
     def _cache_hints(self) -> dict[str, Any]:
@@ -109,7 +96,7 @@ class _SkillHandlers:
         contents = {"uri": uri, "mimeType": kind, "text": skill.files[uri]}
         return types.ReadResourceResult.model_validate({"contents": [contents]})
 
-    async def _find_skill(self, request: ServerRequestContext[Any]) -> _ServedSkill | None:
+    async def _find_skill(self, request: ServerRequestContext[Any]) -> ServedSkill | None:
         if not _is_modern(request):
             raise MCPError(METHOD_NOT_FOUND, "skills need version 2026-07-28 of the protocol.")
         tools = self._server.visible_tools(request)
@@ -117,30 +104,18 @@ class _SkillHandlers:
             return None
         if tools not in self._skills:
             # A second per thousand tools, which other clients do not wait for.
-            skill = await anyio.to_thread.run_sync(_make_skill, self._server, tools)
-            self._skills[tools] = skill
+            self._skills[tools] = await anyio.to_thread.run_sync(_make_skill, self._server, tools)
         return self._skills[tools]
 
 
-def _make_skill(server: ToolsServer, tools: VisibleTools) -> _ServedSkill:
-    is_titled = server.name != UNNAMED
-    name = api_name(server.name).replace("_", "-") if is_titled else _SEVERAL_NAME
-    listed = [tool for tool in tools.called.values() if tool.path]
-    title = server.name if is_titled else _SEVERAL
-    skill = Skill(name, title, server.summary, listed, write_tool_call)
-    texts = render_texts(skill, values={"is_command": False}, front_matter={})
-    files = {f"{_SCHEME}{name}/{path}": text for path, text in texts.items()}
-    resources = [_describe_file(uri, text.encode()) for uri, text in files.items()]
-    uri = f"{_SCHEME}{name}/{_MAIN}"
-    entry = {"uri": uri, "frontmatter": front_matter_of(skill), "resources": resources}
-    return _ServedSkill(entry, files)
+def _make_skill(server: ToolsServer, tools: VisibleTools) -> ServedSkill:
+    # Start-up time: it imports the templates of `generate`, and few clients read skills.
+    from openapi_tools.contracts import mcp_skill_files
+
+    return mcp_skill_files.make_skill(server, tools)
 
 
-def _describe_file(uri: str, content: bytes) -> dict[str, Any]:
-    return {"uri": uri, "digest": f"sha256:{sha256_of(content)}", "size": len(content)}
-
-
-def _describe_skill(skill: _ServedSkill) -> types.Resource:
+def _describe_skill(skill: ServedSkill) -> types.Resource:
     fields, uri = skill.entry["frontmatter"], skill.entry["uri"]
     return types.Resource(
         uri=uri,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from openapi_tools import errors
 from openapi_tools.auth import check_credentials
+from openapi_tools.common.json_values import paused_gc
 from openapi_tools.common.options import Select
 from openapi_tools.conformance.response_check import make_response_check
 from openapi_tools.loading.document_reader import (
@@ -21,7 +22,7 @@ from openapi_tools.loading.document_reader import (
 from openapi_tools.loading.lazy_dict import materialize
 from openapi_tools.loading.loaded_tool import LoadedTool, ToolBuilder
 from openapi_tools.loading.openapi_3 import convert_to_openapi_3
-from openapi_tools.loading.source import is_configuration, paused_gc
+from openapi_tools.loading.source import is_configuration
 from openapi_tools.loading.tool_operations import find_operations
 from openapi_tools.requests import origin_of
 from openapi_tools.tools.session import (

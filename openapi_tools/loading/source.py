@@ -6,27 +6,24 @@ Spec: OpenAPI 3.2.0, section 4.3 (JSON, or YAML that amounts to JSON); RFC 8259;
 from __future__ import annotations
 
 import codecs
-import gc
 import hashlib
 import os
 import posixpath
 import re
 import stat
 from collections.abc import Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from openapi_tools.common.http_rules import WEB_URL
+from openapi_tools.common.json_values import paused_gc
 from openapi_tools.errors import InvalidDocument, SourceError
 from openapi_tools.loading import other_files
 from openapi_tools.loading.parse_json import NotJSON, read_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from openapi_tools.settings import Settings
 
 DUPLICATES_BYTES = 1_000_000  # up to this size duplicate keys are looked for by default
@@ -300,22 +297,3 @@ def _refuse_other_values(root: Any, expected: str) -> None:
         kind = {list: "a list", str: "plain text", bool: "a boolean"}.get(type(root), "a number")
         reason = f"{kind} at the top level, not an object with {expected} in it."
         raise InvalidDocument(reason)
-
-
-@contextmanager
-def paused_gc() -> Iterator[None]:
-    """Pause the cyclic garbage collector while a parser builds its values.
-
-    It finds nothing in new dicts and lists, and takes a third of the time of a parse. What was
-    built then counts as old: it stays, and a young collection need not walk over all of it.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            if not gc.get_freeze_count():  # else a program has frozen objects of its own
-                gc.freeze()
-                gc.unfreeze()
-            gc.enable()

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import signal
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
@@ -23,12 +21,11 @@ from openapi_tools.errors import (
     OpenAPIToolsError,
     SettingsError,
     SourceError,
-    require_extra,
+    format_count,
 )
 from openapi_tools.loading.load import load_with_record
 from openapi_tools.redaction import redact_text
 from openapi_tools.search.costs import offer_tools
-from openapi_tools.serving.web_server import INTERRUPTED, handle_signals
 from openapi_tools.tools.guardrails import require_approval
 from openapi_tools.toolsets.toolset import Toolset
 
@@ -43,9 +40,6 @@ if TYPE_CHECKING:
 
     Watch = Callable[[str, Event], object]
     Admit = Callable[[str, Toolset], Toolset]
-
-with require_extra("mcp"):
-    from mcp.server.stdio import stdio_server
 
 # Loading waits for servers most of the time; the parsing takes turns at the interpreter's lock.
 _LOADERS = 8  # threads
@@ -223,6 +217,15 @@ class ServedApis:
         """The APIs that have tools."""
         return [api for api in self.apis if api.toolset is not None]
 
+    def summary(self, *, counts_apis: bool) -> str:
+        """Return the number of tools, and of APIs, for a person; once the servers are made."""
+        toolsets = [api.toolset for api in self.apis if api.toolset is not None]
+        tools = format_count(sum(map(len, toolsets)), "tool")
+        of = f" of {format_count(len(toolsets), 'API')}" if counts_apis else ""
+        skipped = format_count(sum(len(toolset.skipped) for toolset in toolsets), "operation")
+        mode = "" if self.mode == "tools" else f" in mode {self.mode}"
+        return f"serving {tools}{of} ({skipped} skipped){mode}"
+
     @property
     def called_tools(self) -> list[OperationTool]:
         """The tools of all paths that call an API, under the names that clients call."""
@@ -357,37 +360,3 @@ async def _close_when_idle(ended: list[Any], old: list[Toolset]) -> None:
         for toolset in old:
             with suppress(OpenAPIToolsError):
                 await toolset.aclose()
-
-
-def run_stdio(apis: ServedApis) -> None:
-    """Serve one client on standard input and output."""
-    server = apis.servers[""]
-
-    async def run() -> None:
-        loop, stop = asyncio.get_running_loop(), asyncio.Event()
-        received: list[int] = []
-
-        def end(number: int) -> None:
-            received.append(number)
-            loop.call_soon_threadsafe(stop.set)
-
-        with handle_signals(end):
-            async with apis.run(), stdio_server() as (read, write):
-                options = server.create_initialization_options()
-                serving = asyncio.create_task(server.run(read, write, options))
-                stopping = asyncio.create_task(stop.wait())
-                await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
-                if stop.is_set():
-                    serving.cancel()
-                    await asyncio.wait({serving})
-                    await apis.aclose()
-                    sys.stderr.flush()
-                    # A thread still blocks in a read of standard input; nothing can interrupt it.
-                    os._exit(INTERRUPTED if signal.SIGINT in received else 0)
-                stopping.cancel()
-                await serving
-
-    try:
-        asyncio.run(run())
-    except* BrokenPipeError:
-        pass  # the client is gone

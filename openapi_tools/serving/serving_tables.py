@@ -15,20 +15,16 @@ from openapi_tools.auth.oauth2 import OAuth2
 from openapi_tools.auth.origin_policy import is_protected
 from openapi_tools.common.options import VARIABLE
 from openapi_tools.configuration import config_tables
-from openapi_tools.configuration.config_file import (
-    ConfigFile,
-    locate_message,
-    read_tables,
-    validate_table,
-)
+from openapi_tools.configuration.config_file import ConfigFile, validate_table
 from openapi_tools.configuration.config_tables import Configuration
+from openapi_tools.configuration.toml_tables import locate_message, read_tables
 from openapi_tools.errors import SettingsError
 from openapi_tools.responses.response_tables import Table
 
 if TYPE_CHECKING:
     import os
 
-    from openapi_tools.configuration.config_file import Lines
+    from openapi_tools.configuration.toml_tables import Lines
     from openapi_tools.model import SecurityScheme
 
 Mode = Literal["tools", "search", "code", "auto"]

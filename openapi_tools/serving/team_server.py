@@ -16,20 +16,15 @@ import click
 from openapi_tools.auth.origin_policy import is_loopback
 from openapi_tools.common.options import expand_variables
 from openapi_tools.configuration.config_file import validate_table
-from openapi_tools.errors import CallError, SettingsError, format_count, require_extra
+from openapi_tools.errors import CallError, SettingsError, require_extra
 from openapi_tools.loading.fetch_record import FetchRecord
 from openapi_tools.serving import web_server
 from openapi_tools.serving.own_hosts import mcp_security, server_hosts
 from openapi_tools.serving.refusals import Refusals
-from openapi_tools.serving.served_apis import Handover, ServedApi, ServedApis
-from openapi_tools.serving.server_records import (
-    AuditLog,
-    caller,
-    escape_last_resort,
-    logger,
-    write_logs,
-)
+from openapi_tools.serving.served_apis import Handover, ServedApis
+from openapi_tools.serving.server_records import AuditLog, caller, logger, write_logs
 from openapi_tools.serving.serving_tables import ApiTable, ServeTable, read_serving, role_warnings
+from openapi_tools.serving.stdio_server import start_toolset_apis
 
 if TYPE_CHECKING:
     import socket
@@ -112,13 +107,7 @@ class StartedServer(NamedTuple):
     @property
     def summary(self) -> str:
         """The number of tools and APIs, for a person; once the servers are made."""
-        served = self.apis.served
-        tools = sum(len(api.toolset or ()) for api in served)
-        skipped = sum(len(api.toolset.skipped) for api in served if api.toolset is not None)
-        of = f" of {format_count(len(served), 'API')}" if self.config else ""
-        mode = "" if self.apis.mode == "tools" else f" in mode {self.apis.mode}"
-        operations = format_count(skipped, "operation")
-        return f"serving {format_count(tools, 'tool')}{of} ({operations} skipped){mode}"
+        return self.apis.summary(counts_apis=bool(self.config))
 
 
 class WebServer:
@@ -377,12 +366,9 @@ def start_toolset_server(
     """
     table = {"audit": "off", "grace": _GRACE, **options}
     serve = validate_table(ServeTable, table, "serve", {})
-    if serve.log == "json":
-        write_logs(serve.log)
-    else:
-        escape_last_resort()
-    apis = ServedApis([ServedApi("api", read, toolset=toolset)], serve.mode)
-    apis.has_changed = has_changed
+    apis = start_toolset_apis(
+        toolset, mode=serve.mode, log=serve.log, read=read, has_changed=has_changed
+    )
     return StartedServer(serve, apis)
 
 

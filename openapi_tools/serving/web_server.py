@@ -6,10 +6,9 @@ Clients may send large or slow bodies, keep idle connections, or not read respon
 from __future__ import annotations
 
 import asyncio
-import logging
 import signal
 import socket
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,9 +20,10 @@ from openapi_tools.serving.connection_shares import (
     connection_to_close,
     refuse_busy,
 )
+from openapi_tools.serving.process_signals import handle_signals, silence_aborted_calls
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from openapi_tools.serving.serving_tables import LimitsTable
     from openapi_tools.toolsets.toolset import Toolset
@@ -33,8 +33,6 @@ with require_extra("browse"):  # the extra `mcp` brings it, too
 
     from openapi_tools.http_server import PARSING, RequestProtocol, send_refusal
 
-# 128 + SIGINT, as shells have it.
-INTERRUPTED = 130  # the exit code of a command that SIGINT has ended
 _PATIENCE = 3
 
 
@@ -81,7 +79,7 @@ def run_app(
         received.add(number)
         web.handle_exit(signal.SIGTERM, None)
 
-    with handle_signals(end), _silence_aborted_calls(lambda: web.should_exit):
+    with handle_signals(end), silence_aborted_calls(lambda: web.should_exit):
         asyncio.run(run())
     if signal.SIGINT in received:
         raise KeyboardInterrupt
@@ -117,35 +115,6 @@ def open_socket(host: str, port: int) -> socket.socket:
     # response in two writes would wait for the client's delayed acknowledgement: 40 ms.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listener
-
-
-@contextmanager
-def handle_signals(act: Callable[[int], object]) -> Iterator[None]:
-    """Replace the handlers of SIGINT and SIGTERM while the body runs; `act` gets the number."""
-    before = {}
-    with suppress(ValueError):  # only the main thread can set handlers
-        for number in (signal.SIGINT, signal.SIGTERM):
-            before[number] = signal.signal(number, lambda got, _: act(got))
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-@contextmanager
-def _silence_aborted_calls(ending: Callable[[], bool]) -> Iterator[None]:
-    # Calls that the shutdown aborts would log tracebacks to standard error.
-
-    def is_logged(_: logging.LogRecord) -> bool:
-        return not ending()
-
-    handler = logging.lastResort or logging.NullHandler()
-    handler.addFilter(is_logged)
-    try:
-        yield
-    finally:
-        handler.removeFilter(is_logged)
 
 
 class ClientProtocol(RequestProtocol):

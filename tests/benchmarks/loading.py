@@ -12,7 +12,7 @@ from rows import BEYOND, Row, at_most, beside
 from timing import Sample, interleaved, timed
 
 from openapi_tools import load_tools
-from openapi_tools.loading.source import paused_gc
+from openapi_tools.common.json_values import paused_gc
 
 TOOLS = 4
 """How many first schemas are looked at for each round of the others."""

@@ -13,7 +13,7 @@ from rows import POWER, Goal, Row
 from timing import exponent, samples, timed, told
 
 from openapi_tools import Settings, load_tools
-from openapi_tools.loading.source import paused_gc
+from openapi_tools.common.json_values import paused_gc
 
 OPERATIONS = (500, 1000, 2000, 4000, 8000, 11_000)
 """About how many operations the documents have: the last one as many as Microsoft Graph's."""

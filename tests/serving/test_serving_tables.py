@@ -3,7 +3,7 @@
 import pytest
 from team_servers import configured, document
 
-from openapi_tools.configuration.config_file import has_apis
+from openapi_tools.configuration.toml_tables import has_apis
 from openapi_tools.errors import SettingsError
 from openapi_tools.serving.serving_tables import read_serving
 

@@ -1,0 +1,43 @@
+"""How a server ends: by signals, in order and quietly."""
+
+from __future__ import annotations
+
+import logging
+import signal
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+# 128 + SIGINT, as shells have it.
+INTERRUPTED = 130  # the exit code of a command that SIGINT has ended
+
+
+@contextmanager
+def handle_signals(act: Callable[[int], object]) -> Iterator[None]:
+    """Replace the handlers of SIGINT and SIGTERM while the body runs; `act` gets the number."""
+    before = {}
+    with suppress(ValueError):  # only the main thread can set handlers
+        for number in (signal.SIGINT, signal.SIGTERM):
+            before[number] = signal.signal(number, lambda got, _: act(got))
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def silence_aborted_calls(ending: Callable[[], bool]) -> Iterator[None]:
+    """Drop log records while a server ends: aborted calls would log tracebacks."""
+
+    def is_logged(_: logging.LogRecord) -> bool:
+        return not ending()
+
+    handler = logging.lastResort or logging.NullHandler()
+    handler.addFilter(is_logged)
+    try:
+        yield
+    finally:
+        handler.removeFilter(is_logged)
