@@ -46,6 +46,8 @@ COMMANDS = {
     "lint": "lint fastapi.json",
     "lint-long": "lint specs/gotify.json",
     "prove": "prove specs/museum.yaml",
+    "eval": "eval eval/shop.yaml --cases eval/shop-cases.yaml --model models:confused"
+    " --model-dir eval",
     "diff": "diff specs/museum.yaml changed.yaml",
     "lock": "lock changed.yaml --lock museum.lock",
     "generate": "generate specs/museum.yaml --name museum --output generated/museum",
@@ -124,6 +126,7 @@ def is_available(name):
 def prepare(folder):
     """Write what the commands read into a folder."""
     (folder / "specs").symlink_to(ROOT / "specs")
+    (folder / "eval").symlink_to(ROOT / "docs" / "examples" / "eval")
     for name, path in CORPUS.items():
         (folder / name).symlink_to(FOLDER / path)
     shutil.copytree(ROOT / "generated" / "museum", folder / "generated" / "museum")

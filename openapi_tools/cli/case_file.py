@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _TRIED = 12  # tools of each kind that are called until one succeeds
 _SECONDS = 30.0
+_KINDS = ("read-only", "additive", "destructive")
 _LONGEST_TASK = 1000
 _HEAD = """\
 # Tasks for a model, what has to happen at a mock of the API, and what must not.
@@ -49,6 +50,19 @@ _UNUSED = {
 }
 
 
+class _Oracle:
+    """A model that makes one call, and is done."""
+
+    def __init__(self) -> None:
+        self.call: dict[str, Any] = {}
+
+    async def __call__(self, messages: list[dict[str, Any]], _: Any) -> Any:
+        if len(messages) > 1:
+            return {"content": "Done."}
+        function = {"name": self.call["tool"], "arguments": self.call["arguments"]}
+        return {"tool_calls": [{"function": function}]}
+
+
 def format_cases(toolset: Toolset) -> str:
     """Return a commented file of cases that a model passes which makes the expected calls.
 
@@ -65,60 +79,53 @@ def format_cases(toolset: Toolset) -> str:
 
 
 async def _make_cases(toolset: Toolset) -> list[dict[str, Any]]:
-    kinds = ("read-only", "additive", "destructive")
-    cases: list[dict[str, Any]] = []
-    for kind in kinds:
-        tools = (tool for tool in toolset if tool.safety == kind and not tool.deprecated)
-        for tool in islice(tools, _TRIED):
-            if case := await _make_case(tool, toolset):
-                cases.append(case)
-                break
-    return cases
-
-
-async def _make_case(tool: OperationTool, toolset: Toolset) -> dict[str, Any] | None:
-    schema = tool.input_schema
-    samples = sample(schema, schema)
-    names = list(schema.get("required", ()))
-    body = tool.operation.body
-    if body is not None and {one.argument for one in tool.operation.parameters} >= {*names}:
-        # An update without a change would be no task.
-        names += [one.argument for one in body.properties[:1]]
-    arguments = {name: samples[name] for name in names if name in samples}
-    call = {"tool": tool.name, "arguments": arguments}
-    case: dict[str, Any] = {
-        "name": tool.name.replace("_", "-"),
-        "task": _describe_task(tool, arguments),
-        "expect": {"calls": [call]},
-    }
-    runner = CaseRunner(toolset, _Oracle(call), mode="tools", seconds=_SECONDS)
+    oracle = _Oracle()
+    runner = CaseRunner(toolset, oracle, mode="tools", seconds=_SECONDS)
     try:
+        cases = [await _make_first_case(kind, runner, oracle, toolset) for kind in _KINDS]
+    finally:
+        await runner.aclose()
+    return [case for case in cases if case is not None]
+
+
+async def _make_first_case(
+    kind: str, runner: CaseRunner, oracle: _Oracle, toolset: Toolset
+) -> dict[str, Any] | None:
+    tools = (tool for tool in toolset if tool.safety == kind and not tool.deprecated)
+    for tool in islice(tools, _TRIED):
+        arguments = _sample_arguments(tool)
+        call = {"tool": tool.name, "arguments": arguments}
+        task = _describe_task(tool, arguments)
+        case: dict[str, Any] = {"name": tool.name.replace("_", "-"), "task": task}
+        case["expect"] = {"calls": [call]}
         paths = list(_state_paths(tool, toolset))
+        runner.reset()
         before = [await _count_items(runner, path) for path in paths]
+        oracle.call = call
         run = await runner.run(resolve_cases(read_cases([case]), toolset)[0], seed=0)
+        if not run.passed:
+            continue
         for path, count in zip(paths, before, strict=True):
             now = await _count_items(runner, path)
             if now not in (None, count):
                 case["expect"]["state"] = {f"GET {path}": f"length(@) == `{now}`"}
-    finally:
-        await runner.aclose()
-    return case if run.passed else None
+        return case
+    return None
+
+
+def _sample_arguments(tool: OperationTool) -> dict[str, Any]:
+    schema, body = tool.input_schema, tool.operation.body
+    samples = sample(schema, schema)
+    names = list(schema.get("required", ()))
+    if body is not None and {one.argument for one in tool.operation.parameters} >= {*names}:
+        # An update without a change would be no task.
+        names += [one.argument for one in body.properties[:1]]
+    return {name: samples[name] for name in names if name in samples}
 
 
 async def _count_items(runner: CaseRunner, path: str) -> int | None:
     _, value = await runner.read_state(path)
     return len(value) if isinstance(value, list) else None
-
-
-class _Oracle:
-    """A model that makes one call, and is done."""
-
-    def __init__(self, call: dict[str, Any]) -> None:
-        self._call = {"name": call["tool"], "arguments": call["arguments"]}
-
-    async def __call__(self, messages: list[dict[str, Any]], _: Any) -> Any:
-        is_done = len(messages) > 1
-        return {"content": "Done."} if is_done else {"tool_calls": [{"function": self._call}]}
 
 
 def _describe_task(tool: OperationTool, arguments: dict[str, Any]) -> str:

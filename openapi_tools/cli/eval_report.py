@@ -30,7 +30,7 @@ _COUNTS = {
     "turns": "turns",
 }
 _TOKENS = ("definitions", "input", "output")
-_INDENT = "        "
+_INDENT = "  "
 
 
 def make_report(spec: str | None, evaluations: Mapping[str, Evaluation]) -> CommandReport:
@@ -97,7 +97,7 @@ def _format_case(case: Row, width: int | None) -> Iterator[str]:
             format_count(tokens, "token"),
         ]
     )
-    first, *others = _wrap(f"{verdict}  {name}: {facts}", width)
+    first, *others = _wrap(f"{verdict} {name}: {facts}", width)
     colour = "green" if case["passed"] else "red"
     yield click.style(first[: len(verdict)], fg=colour) + first[len(verdict) :]
     yield from others

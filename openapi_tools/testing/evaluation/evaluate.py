@@ -145,7 +145,7 @@ async def evaluate(
     mode: str = "tools",
     repeat: int = 1,
     seed: int = 0,
-    seconds: float = 120.0,
+    seconds: float = 60.0,
 ) -> Evaluation:
     """Run a model on cases against a mock that judges, and return what it did wrong.
 

@@ -85,7 +85,7 @@ def _explain_missing(
     # The order says which fault is meant: the nearest to what was expected.
     fitting = [use for use in attempts if not _find_misfit(call, use)]
     if refusals := [use.refusal for use in fitting if use.is_refused]:
-        return CaseFault("refused", _describe_refusal(call.tool, refusals[-1]))
+        return CaseFault("refused", describe_refusal(call.tool, refusals[-1]))
     if fitting:
         return CaseFault("wrong_tool", f"{call.tool} was called, but not in the expected order.")
     if attempts:
@@ -100,9 +100,10 @@ def _explain_missing(
     return CaseFault("missing_call", f"{call.tool} was not called.")
 
 
-def _describe_refusal(tool: str, refusal: str) -> str:
-    reason = refusal.splitlines()[0] if refusal else ""
-    return f"{excerpt(tool, 64)}: {excerpt(reason, _LONGEST)}"
+def describe_refusal(tool: str, refusal: str) -> str:
+    """Return why a call of a tool failed, in one line."""
+    name, reason = excerpt(tool, 64), excerpt(refusal.partition("\n")[0], _LONGEST)
+    return reason if reason.startswith(name) else f"{name}: {reason}"
 
 
 def _judge_refused(case: EvalCase, uses: Sequence[ToolUse]) -> Iterator[CaseFault]:
@@ -117,7 +118,7 @@ def _judge_refused(case: EvalCase, uses: Sequence[ToolUse]) -> Iterator[CaseFaul
         is_corrected = any(other.tool == use.tool for other in later)
         is_denied = use.is_denied and use.tool not in names
         if use.is_refused and not is_corrected and not is_denied:
-            yield CaseFault("refused", _describe_refusal(use.tool, use.refusal))
+            yield CaseFault("refused", describe_refusal(use.tool, use.refusal))
 
 
 def _judge_forbidden(case: EvalCase, uses: Sequence[ToolUse]) -> Iterator[CaseFault]:

@@ -14,6 +14,7 @@ from openapi_tools.search.costs import offer_tools
 from openapi_tools.testing.evaluation.judge import (
     CaseFault,
     describe_excess,
+    describe_refusal,
     find_call_faults,
     find_state_faults,
 )
@@ -110,11 +111,15 @@ class CaseRunner:
         self._definitions = dump_json_bytes(self._offered.definitions(self._profile))
         self._definition_tokens = count_tokens(parse_json_bytes(self._definitions))
 
+    def reset(self) -> None:
+        """Undo what earlier runs have changed at the mock."""
+        self._api.clear()
+
     async def run(self, case: EvalCase, *, seed: int) -> CaseRun:
         """Run a case and judge it."""
         started = time.perf_counter()
         limit = CALLS if case.forbid.calls is None else case.forbid.calls
-        self._api.clear()
+        self.reset()
         self._recorder.begin_run(approves=case.approve, most=limit)
         run = CaseRun(case.name, seed)
         run.tokens = TokenCounts(self._definition_tokens)
@@ -129,7 +134,7 @@ class CaseRunner:
         run.faults[:0] = find_call_faults(case, uses, is_finished=not is_away)
         run.calls = len(uses)
         run.secret_names = frozenset().union(*(use.secret_names for use in uses))
-        run.refusals = [f"{use.tool}: {use.refusal}" for use in uses if use.is_refused]
+        run.refusals = [describe_refusal(use.tool, use.refusal) for use in uses if use.is_refused]
         run.seconds = time.perf_counter() - started
         return run
 
