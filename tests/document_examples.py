@@ -1,4 +1,4 @@
-"""Examples of JSON bodies that documents give, judged by the document's own schema.
+"""Examples of JSON bodies and responses in documents, judged by the document's own schema.
 
 Read from the documents with nothing of the package, so that the two can be compared.
 """
@@ -42,6 +42,56 @@ def json_bodies(root, version):
             if "schema" in holder and _is_json(media_type):
                 reference = "/".join(["#", *map(_escaped, steps), "schema"])
                 yield method, path, media_type, holder, holder["schema"], reference
+
+
+class Response(NamedTuple):
+    """A JSON response of success that a document shows, and whether its schema accepts it."""
+
+    method: str
+    path: str
+    status: int
+    media_type: str
+    value: Any
+    is_valid: bool
+
+
+def example_responses(root, version):
+    """Yield every example that a document gives for a JSON response of success."""
+    accepts = _judge(root, version)
+    for method, path, node, place in corpus.operations_of(root):
+        for code, response, steps in _successes(root, node, place):
+            listed = _of_swagger_response if version == "2.0" else _of_response
+            for media_type, holder, inner in listed(response, steps):
+                schema = holder.get("schema", {})
+                reference = "/".join(["#", *map(_escaped, inner), "schema"])
+                for value in shown_values(root, holder, schema):
+                    is_valid = "schema" not in holder or accepts(value, reference)
+                    yield Response(method, path, code, media_type, value, is_valid)
+
+
+def _successes(root, node, place):
+    """Yield (status, Response Object, its place) of the responses of success."""
+    responses = node.get("responses")
+    for code, item in responses.items() if isinstance(responses, dict) else ():
+        response, steps = _followed(root, item, [*place, "responses", code])
+        if str(code).startswith("2") and isinstance(response, dict):
+            yield int(str(code).upper().replace("X", "0")), response, steps
+
+
+def _of_response(response, steps):
+    content = response.get("content")
+    for media_type, holder in content.items() if isinstance(content, dict) else ():
+        if isinstance(holder, dict) and _is_json(media_type):
+            yield media_type, holder, [*steps, "content", media_type]
+
+
+def _of_swagger_response(response, steps):
+    shown = response.get("examples")
+    listed = {key: value for key, value in (shown or {}).items() if _is_json(key)}
+    for media_type, value in (listed or {"application/json": None}).items():
+        example = {"example": value} if listed else {}
+        schema = {"schema": response["schema"]} if "schema" in response else {}
+        yield media_type, {**schema, **example}, steps
 
 
 def _escaped(step):

@@ -107,7 +107,7 @@ class ToolsetDefinitions:
         if self._files is None or not all(hasattr(tool, "form") for tool in tools):
             return None
         limits = sorted({limits_of(tool) for tool in tools})
-        variant = self.programmatic, *map(self.declares_response, tools)
+        variant = self.programmatic, [self._find_response_options(tool) for tool in tools]
         return self._files.definitions_file(
             repr((self.profile, variant, limits, [tool.form for tool in tools]))
         )
@@ -151,6 +151,11 @@ class ToolsetDefinitions:
         if self.programmatic:
             keys["allowed_callers"] = ["direct", "programmatic"]
         return keys
+
+    def _find_response_options(self, tool: Any) -> tuple[Any, ...]:
+        """Return what the schema of a tool's responses depends on, beside the tool's own form."""
+        settings = tool.settings
+        return (settings.drop, settings.nulls) if self.declares_response(tool) else ()
 
     def declares_response(self, tool: Any) -> bool:
         """Whether the definition of a tool has the schema of its responses."""

@@ -114,12 +114,17 @@ def test_a_setting_declares_schemas_without_programs():
     assert not {"output_schema", "response_schema"} & toolset.definitions("anthropic")[0].keys()
 
 
-def test_definitions_beside_a_cached_document_know_what_was_asked(tmp_path, monkeypatch):
+def cache_everything(tmp_path, monkeypatch):
+    """Cache documents and definitions in a folder of the test, small and new ones too."""
     monkeypatch.delenv("OPENAPI_TOOLS_CACHE", raising=False)
     monkeypatch.setenv("OPENAPI_TOOLS_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr("openapi_tools.providers.toolset_definitions.MIN_SECONDS", 0)
     monkeypatch.setattr("openapi_tools.loading.cache.MIN_BYTES", 1)
     monkeypatch.setattr("openapi_tools.loading.cache._FRESH", 0)
+
+
+def test_definitions_beside_a_cached_document_know_what_was_asked(tmp_path, monkeypatch):
+    cache_everything(tmp_path, monkeypatch)
     file = tmp_path / "api.json"
     file.write_text(json.dumps(DOCUMENT))
 
@@ -130,6 +135,19 @@ def test_definitions_beside_a_cached_document_know_what_was_asked(tmp_path, monk
         "openai_responses"
     )
     assert "output_schema" in first
+
+
+def test_definitions_beside_a_cached_document_have_schemas_of_their_own_settings(
+    tmp_path, monkeypatch
+):
+    cache_everything(tmp_path, monkeypatch)
+    file = tmp_path / "api.json"
+    file.write_text(json.dumps(DOCUMENT))
+
+    for drop, names in (((), {"id", "name"}), (("name",), {"id"}), ((), {"id", "name"})):
+        toolset = load_tools(file, settings=Settings(response_schemas=True, drop=drop))
+        (first, *_) = toolset.definitions("openai_responses")
+        assert first["output_schema"]["anyOf"][0]["properties"].keys() == names
 
 
 async def test_an_output_names_the_call_of_the_model():
