@@ -68,10 +68,10 @@ async def hosted(config, **given):
 
 
 @asynccontextmanager
-async def running_at(place, started):
+async def running_at(place, started, **options):
     """Serve on a socket that listens; gives uvicorn's server."""
-    app = team_server.WebServer(started, place.getsockname()[1]).app
-    limits = team_server.uvicorn_limits(started.serve)
+    app = team_server.WebServer(started, place.getsockname()[1], **options).app
+    limits = web_server.uvicorn_limits(started.serve)
     web = uvicorn.Server(web_server.make_config(app, limits))
     serving = asyncio.create_task(web.serve(sockets=[place]))
     while not web.started:  # noqa: ASYNC110 -- uvicorn tells in no other way

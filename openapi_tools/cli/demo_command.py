@@ -61,7 +61,7 @@ def _serve_mcp(toolset: Toolset) -> Iterator[str]:
     started = team_server.start_toolset_server(toolset, {})
     with web_server.open_socket(_HOST, 0) as listener:
         app = team_server.WebServer(started, listener.getsockname()[1]).app
-        options = team_server.uvicorn_limits(started.serve)
+        options = web_server.uvicorn_limits(started.serve)
         server = uvicorn.Server(web_server.make_config(app, options))
         with serve_in_thread(server, listener) as url:
             yield f"{url}{started.serve.path}"

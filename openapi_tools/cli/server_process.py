@@ -59,7 +59,7 @@ def _serve_http(started: team_server.StartedServer, report: Report) -> None:
 
             stack.enter_context(workers.shared_metrics())
         port = listener.getsockname()[1]
-        server = team_server.WebServer(started, port)
+        server = team_server.WebServer(started, port, owns_process=True)
         address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
         announce = partial(_announce_address, started, address, report)
         if is_parent:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import require_extra
@@ -75,19 +76,23 @@ class HTTPExchange:
         self.request_id = message.id
         self.progress_token = progress_token_from_params(message.params)
         self.session, self._has_stream = session, has_stream
-        self._is_open = self._is_closed = self._is_left = False
+        self._is_open = self._is_closed = self._is_left = self._is_cancelled = False
         self.transport = TransportContext(
             kind="streamable-http", can_send_request=self.can_send_request, headers=request.headers
         )
         self.message_metadata = ServerMessageMetadata(
             request_context=request, can_send_request=self.can_send_request
         )
-        self.cancel_requested = anyio.Event()
         self._request, self._send = request, send
         self._scope = anyio.CancelScope()
         self._lock = asyncio.Lock()  # signs of life, notifications and the result are whole
         self._replies: set[asyncio.Future[dict[str, Any]]] = set()
         self._attendant: asyncio.Task[None] | None = None
+
+    @cached_property
+    def cancel_requested(self) -> anyio.Event:
+        """Whether the client has cancelled the request."""
+        return anyio.Event()
 
     @property
     def can_send_request(self) -> bool:
@@ -96,6 +101,7 @@ class HTTPExchange:
 
     def cancel(self) -> None:
         """End the call, which the client has cancelled."""
+        self._is_cancelled = True
         self.cancel_requested.set()
         self._scope.cancel()
 
@@ -115,7 +121,7 @@ class HTTPExchange:
                         status = ERROR_CODE_HTTP_STATUS.get(fault.code, _OK)
                 else:
                     message = {"jsonrpc": "2.0", "id": self.request_id, "result": result}
-            if not self._scope.cancel_called or self.cancel_requested.is_set():
+            if not self._scope.cancel_called or self._is_cancelled:
                 await self._send_last(message, status)
         finally:
             self._is_closed = True

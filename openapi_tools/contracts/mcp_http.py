@@ -34,6 +34,7 @@ with require_extra("mcp"):
         classify_inbound_request,
         find_duplicated_routing_header,
         validate_mcp_param_headers,
+        x_mcp_header_map,
     )
     from mcp.types import DEFAULT_NEGOTIATED_VERSION, JSONRPCRequest
     from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS
@@ -63,6 +64,7 @@ class HTTPRequests:
         self._server, self._manager, self._has_streams = server, manager, has_streams
         self._package_app = manager.asgi_app
         self._security = TransportSecurityMiddleware(manager.security_settings)
+        self._plain_schemas: dict[str, Any] = {}  # without parameters in headers, by tool
         self._sessions = HTTPSessions(self._package_app, manager.session_idle_timeout)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -70,10 +72,9 @@ class HTTPRequests:
         if scope["type"] != "http" or scope["method"] != "POST":
             await self._sessions.pass_request(scope, receive, send)
             return
-        first = await receive()  # the whole body: `RequestBodyLimitMiddleware` has read it
-        request = Request(scope, receive)
-        if not await self._respond(request, first.get("body", b""), send):
-            await self._sessions.pass_request(scope, _replay(first, receive), send)
+        messages, body = await _read_body(receive, self._manager.max_request_body_size)
+        if body is None or not await self._respond(Request(scope, receive), body, send):
+            await self._sessions.pass_request(scope, _replay(messages, receive), send)
 
     async def _respond(self, request: Request, body: bytes, send: Send) -> bool:
         accepts_json, accepts_events = check_accept_headers(request)
@@ -103,9 +104,10 @@ class HTTPRequests:
         # A subscription is a stream from the start.
         if message is None or message.method == "subscriptions/listen":
             return False
-        if find_duplicated_routing_header(request.headers.items()) is not None:
+        headers = request.headers.items()
+        if find_duplicated_routing_header(headers) is not None:
             return False
-        route = classify_inbound_request(decoded, headers=dict(request.headers))
+        route = classify_inbound_request(decoded, headers=dict(headers))
         if isinstance(route, InboundLadderRejection) or self._has_wrong_headers(message, request):
             return False
         connection = Connection.from_envelope(
@@ -156,7 +158,12 @@ class HTTPRequests:
         if message.method != "tools/call" or lookup is None or not isinstance(name, str):
             return False
         schema = lookup(name)
-        if schema is None or not isinstance(arguments, dict | None):
+        if schema is None or self._plain_schemas.get(name) is schema:
+            return False
+        if not x_mcp_header_map(schema):
+            self._plain_schemas[name] = schema
+            return False
+        if not isinstance(arguments, dict | None):
             return False
         return validate_mcp_param_headers(schema, arguments or {}, request.headers) is not None
 
@@ -177,8 +184,8 @@ def run_requests(
         return await call_next(ctx)
 
     server.middleware.append(note_session)
-    app = HTTPRequests(server, manager, has_streams=has_streams)
-    manager.asgi_app = RequestBodyLimitMiddleware(app, manager.max_request_body_size)
+    # Any ASGI app will do: the package only calls it.
+    manager.asgi_app = HTTPRequests(server, manager, has_streams=has_streams)  # type: ignore[assignment]
 
 
 class _FittedEvents:
@@ -196,11 +203,23 @@ class _FittedEvents:
         await self._app(scope, receive, send_fitted)
 
 
-def _replay(first: Message, receive: Receive) -> Receive:
-    messages = [first]
+async def _read_body(receive: Receive, most: int) -> tuple[list[Message], bytes | None]:
+    # None if it is too large or ends early, which the package then finds out again, and refuses.
+    messages, body = list[Any](), bytearray()
+    while True:
+        messages.append(message := await receive())
+        body += message.get("body", b"")
+        if message["type"] != "http.request" or len(body) > most:
+            return messages, None
+        if not message.get("more_body", False):
+            return messages, bytes(body)
+
+
+def _replay(messages: list[Message], receive: Receive) -> Receive:
+    unread = iter(messages)
 
     async def receive_again() -> Message:
-        return messages.pop() if messages else await receive()
+        return next(unread, None) or await receive()
 
     return receive_again
 

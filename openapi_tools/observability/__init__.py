@@ -33,6 +33,7 @@ TELEMETRY = "opentelemetry.trace"
 # before.
 _PROVIDERS = ("OTEL_PYTHON_TRACER_PROVIDER", "OTEL_PYTHON_METER_PROVIDER")
 _UNKNOWN = "_OTHER"
+_UNPRINTABLE = "\N{REPLACEMENT CHARACTER}"
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
@@ -244,8 +245,9 @@ class Observers:
         except CallError:
             address = ""
         url = address + operation.path.partition("?")[0]
-        printable = (char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in url)
-        return self._redact("".join(printable))
+        if not url.isprintable():
+            url = "".join(each if each.isprintable() else _UNPRINTABLE for each in url)
+        return self._redact(url)
 
 
 def trace_headers() -> dict[str, str]:

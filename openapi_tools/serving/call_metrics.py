@@ -52,7 +52,8 @@ class CallMetrics:
             namespace=_NAMESPACE,
             registry=registry,
         )
-        self._bytes = counter("http_bytes", "Bytes of bodies.", ["direction"])
+        bytes_of_bodies = counter("http_bytes", "Bytes of bodies.", ["direction"])
+        self._bytes = {name: bytes_of_bodies.labels(name) for name in ("in", "out")}
         self._refusals = counter("refusals", "Refused requests.", ["reason"])
         self._restarts = counter("worker_restarts", "Workers that replaced another one.")
         # All reasons from the start: `rate()` does not see the rise of a new series from nothing.
@@ -90,7 +91,7 @@ class CallMetrics:
 
     def count_bytes(self, direction: str, number: int) -> None:
         """Count bytes of a request (`in`) or of a response (`out`)."""
-        self._bytes.labels(direction).inc(number)
+        self._bytes[direction].inc(number)
 
     def update_gauges(self, apis: Iterable[ServedApi]) -> None:
         """Set the gauges of the APIs, after their documents were loaded."""

@@ -111,9 +111,12 @@ class StartedServer(NamedTuple):
 
 
 class WebServer:
-    """The pages and the MCP servers of a group of APIs, as an ASGI app with `app`."""
+    """The pages and the MCP servers of a group of APIs, as an ASGI app with `app`.
 
-    def __init__(self, started: StartedServer, port: int) -> None:
+    If it owns its process, loaded documents are exempt from garbage collection.
+    """
+
+    def __init__(self, started: StartedServer, port: int, *, owns_process: bool = False) -> None:
         self._apis, self._serve, self._port = apis, serve, _ = started.apis, started.serve, port
         self._access, self._state = started.access, started.state
         self._is_ending = False
@@ -132,7 +135,9 @@ class WebServer:
         apis.watchers = [self._audit.write_call]
         if self._metrics is not None:
             apis.watchers.append(self._metrics.count_call)
-            apis.on_refresh = partial(self._metrics.update_gauges, apis.apis)
+        apis.on_refresh = self._note_refresh
+        self._owns_process = owns_process
+        self._frozen: list[Toolset | None] = []
         visible, group = (None, None) if self._access is None else self._access.views
         apis.make_servers(paths=serve.paths, context=self._context_of, visible=visible, group=group)
         for server in apis.servers.values():
@@ -141,7 +146,7 @@ class WebServer:
     def run(self, listener: socket.socket, announce: Callable[[], object]) -> None:
         """Serve in this process on a listening socket; `announce` is called once it responds."""
         web_server.run_app(
-            self.app, listener, announce=announce, options=uvicorn_limits(self._serve)
+            self.app, listener, announce=announce, options=web_server.uvicorn_limits(self._serve)
         )
 
     def count_restart(self) -> None:
@@ -158,9 +163,8 @@ class WebServer:
         ]
         for name, server in self._apis.servers.items():
             mcp_app = server.streamable_http_app(**self._mcp_options(name))
-            routes += [
-                Route(route.path, mcp_app) for route in mcp_app.routes if isinstance(route, Route)
-            ]
+            # Its other parts, middleware and lifespan, are empty or entered below.
+            routes += [route for route in mcp_app.routes if isinstance(route, Route)]
         routes += [] if self._access is None else self._access.routes
         whole = Starlette(routes=routes, lifespan=self._lifespan)
         count = None if self._metrics is None else self._metrics.count_bytes
@@ -216,6 +220,14 @@ class WebServer:
             self._refusals.note("unknown_tool", f"{user!r} called the tool {name[:64]!r}")
         if is_call:
             self._audit.write_refusal(user, name, request.request_id)
+
+    def _note_refresh(self) -> None:
+        if self._metrics is not None:
+            self._metrics.update_gauges(self._apis.apis)
+        toolsets = [api.toolset for api in self._apis.apis]
+        if self._owns_process and toolsets != self._frozen:
+            self._frozen = toolsets
+            web_server.freeze_objects()
 
     @asynccontextmanager
     async def _lifespan(self, _: Any) -> AsyncIterator[None]:
@@ -370,14 +382,3 @@ def start_toolset_server(
         toolset, mode=serve.mode, log=serve.log, read=read, has_changed=has_changed
     )
     return StartedServer(serve, apis)
-
-
-def uvicorn_limits(serve: ServeTable) -> dict[str, Any]:
-    """Return the options of uvicorn that limit its clients."""
-    return {
-        "http": web_server.ClientProtocol,
-        "limit_concurrency": serve.limits.connections + 1,  # uvicorn refuses at this number
-        "timeout_keep_alive": serve.limits.idle_seconds,
-        "timeout_graceful_shutdown": serve.grace,
-        "lifespan": "on",
-    }

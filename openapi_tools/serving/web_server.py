@@ -6,6 +6,7 @@ Clients may send large or slow bodies, keep idle connections, or not read respon
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 import socket
 from contextlib import nullcontext
@@ -25,7 +26,7 @@ from openapi_tools.serving.process_signals import handle_signals, silence_aborte
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from openapi_tools.serving.serving_tables import LimitsTable
+    from openapi_tools.serving.serving_tables import LimitsTable, ServeTable
     from openapi_tools.toolsets.toolset import Toolset
 
 with require_extra("browse"):  # the extra `mcp` brings it, too
@@ -34,6 +35,7 @@ with require_extra("browse"):  # the extra `mcp` brings it, too
     from openapi_tools.http_server import PARSING, RequestProtocol, send_refusal
 
 _PATIENCE = 3
+_JOINED = 64 * 1024  # bytes
 
 
 class _AnnouncingServer(uvicorn.Server):
@@ -85,6 +87,16 @@ def run_app(
         raise KeyboardInterrupt
 
 
+def freeze_objects() -> None:
+    """Exempt what a server has loaded from garbage collection, which would stop calls to walk it.
+
+    Garbage is collected first, also of objects that were frozen before.
+    """
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
+
+
 def make_config(app: Any, options: Mapping[str, Any] | None = None) -> uvicorn.Config:
     """Return uvicorn's configuration for an application, or for its factory."""
     defaults: dict[str, Any] = {
@@ -117,6 +129,36 @@ def open_socket(host: str, port: int) -> socket.socket:
     return listener
 
 
+class _JoinedWrites:
+    """A transport that sends at once what is written in one step of the loop: a head and its body.
+
+    Each write would be a packet, and a system call that costs as much as parsing the request.
+    """
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport, self._loop = transport, loop
+        self._waiting = bytearray()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        if not self._waiting:
+            self._loop.call_soon(self._flush)
+        self._waiting += data
+        if len(self._waiting) > _JOINED:  # the transport has to know, to stop who writes
+            self._flush()
+
+    def close(self) -> None:
+        self._flush()
+        self._transport.close()
+
+    def _flush(self) -> None:
+        if self._waiting:
+            waiting, self._waiting = self._waiting, bytearray()
+            self._transport.write(waiting)
+
+
 class ClientProtocol(RequestProtocol):
     """Closes connections whose client sends no request, or does not read a response, in time.
 
@@ -129,11 +171,12 @@ class ClientProtocol(RequestProtocol):
 
     def connection_made(self, transport: Any) -> None:
         """Wait for a request."""
-        super().connection_made(transport)
+        joined: Any = _JoinedWrites(transport, self.loop)
+        super().connection_made(joined)
         self.since = self.loop.time()
         self._close_another()
         self._read_timer: Any = None
-        self._request_timer: Any = self._start_timer(transport.close)
+        self._request_timer: Any = self._start_timer(joined.close)
 
     def data_received(self, data: bytes) -> None:
         """Read data, and keep waiting until the head of a request is complete."""
@@ -201,7 +244,8 @@ class ClientLimits:
             return
 
         async def send_counted(message: Any) -> None:
-            self._count("out", len(message.get("body", b"")))
+            if body := message.get("body"):
+                self._count("out", len(body))
             await send(message)
 
         if self._busy.is_full_for(scope):
@@ -248,3 +292,14 @@ class ClientLimits:
                 return None
             if not message.get("more_body", False):
                 return {"type": "http.request", "body": bytes(body), "more_body": False}
+
+
+def uvicorn_limits(serve: ServeTable) -> dict[str, Any]:
+    """Return the options of uvicorn that limit its clients."""
+    return {
+        "http": ClientProtocol,
+        "limit_concurrency": serve.limits.connections + 1,  # uvicorn refuses at this number
+        "timeout_keep_alive": serve.limits.idle_seconds,
+        "timeout_graceful_shutdown": serve.grace,
+        "lifespan": "on",
+    }

@@ -18,7 +18,7 @@ import click
 from openapi_tools.errors import OpenAPIToolsError, require_extra
 from openapi_tools.serving import web_server
 from openapi_tools.serving.server_records import FOLDER, logger, write_logs
-from openapi_tools.serving.team_server import WebServer, start_server, uvicorn_limits
+from openapi_tools.serving.team_server import WebServer, start_server
 
 with require_extra("serve"):  # the extra `mcp` may bring an older uvicorn
     from uvicorn.config import STARTUP_FAILURE
@@ -59,7 +59,7 @@ def worker_app(start: WorkerStart) -> Any:
     except OpenAPIToolsError as error:  # the file was changed; the supervisor retries
         logger.error("%s", error)
         raise SystemExit(1) from None
-    return WebServer(server, start.port).app
+    return WebServer(server, start.port, owns_process=True).app
 
 
 @contextmanager
@@ -189,7 +189,7 @@ def run_workers(
     def make_config(handover: Handover | None) -> Any:
         port, log = listener.getsockname()[1], server.serve.log
         start = WorkerStart(server.config, server.options, port, log, handover)
-        limits = uvicorn_limits(server.serve)
+        limits = web_server.uvicorn_limits(server.serve)
         workers = server.serve.workers
         options = {"factory": True, "workers": workers, **limits}
         return web_server.make_config(partial(worker_app, start), options)

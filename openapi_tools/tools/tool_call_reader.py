@@ -41,6 +41,8 @@ def read_call(source: object) -> ToolCall:
 
 def read_id(source: object) -> str:
     """Return the id of a call, also where its arguments cannot be read; empty without one."""
+    if type(source) is ToolCall:
+        return id_text(source.id)
     return id_text(_first_value(_unwrap_call(source), _IDS) or _first_value(source, _IDS))
 
 

@@ -9,9 +9,10 @@ import pytest
 pytest.importorskip("mcp", reason="mcp is not installed")
 
 from mcp_api import DOCUMENT, Api
+from starlette.responses import PlainTextResponse
 from team_servers import client_of, configured, hosted
 
-from openapi_tools.serving import web_server
+from openapi_tools.serving import team_server, web_server
 
 HEAD = (
     "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\n"
@@ -56,6 +57,31 @@ async def until(is_true):
 
 def chunked(size):
     return b"%x\r\n%s\r\n" % (size, b"a" * size)
+
+
+async def test_the_head_and_the_body_of_a_response_are_one_packet(api, tmp_path):
+    async with hosted(config_of(tmp_path, api, "")) as server:
+        port = int(server.address.rpartition(":")[2])
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        for _ in range(5):
+            writer.write(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % port)
+            assert (await reader.read(65536)).endswith(b"\r\n\r\nok")
+        writer.close()
+
+
+async def test_a_large_response_arrives_whole_though_it_is_read_slowly(api, tmp_path, monkeypatch):
+    """More than the kernel's buffers hold, on a connection that is then closed."""
+    text = b"x" * 20_000_000
+
+    async def respond(_, request):
+        return PlainTextResponse(text)
+
+    monkeypatch.setattr(team_server.WebServer, "_respond_health", respond)
+    async with hosted(config_of(tmp_path, api, "")) as server:
+        head = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n"
+        said = await talk(server, head)
+
+    assert said.partition(b"\r\n\r\n")[2] == text
 
 
 LARGE = {

@@ -1,5 +1,7 @@
 """A server of several APIs over HTTP: its tools, its pages, and its records."""
 
+import asyncio
+import gc
 import json
 import re
 
@@ -13,10 +15,11 @@ import httpx2
 from mcp import MCPError
 from mcp_api import MODES, texts
 from servers.recorder import Answer, Recorder
-from team_servers import client_of, configured, document, hosted
+from team_servers import client_of, configured, document, hosted, running_at
 
 from openapi_tools.errors import CallError, SettingsError
 from openapi_tools.serving.team_server import check_address, start_server
+from openapi_tools.serving.web_server import open_socket
 from openapi_tools.state import redis_state
 from openapi_tools.state.shared_state import MemoryState
 
@@ -152,6 +155,25 @@ def test_a_server_whose_apis_are_all_wrong_does_not_start(tmp_path):
 
     with pytest.raises(SettingsError, match=r"no API can be served: a: .*x\.json: no such file\."):
         start_server(str(config), {})
+
+
+async def test_a_process_of_its_own_freezes_documents_when_they_are_loaded(servers, tmp_path):
+    """Garbage collection would walk them while calls wait."""
+    config = configured(tmp_path, **servers[2])
+    started = await asyncio.to_thread(start_server, str(config), {})
+    try:
+        with open_socket("127.0.0.1", 0) as place:
+            async with running_at(place, started, owns_process=True):
+                frozen = gc.get_freeze_count()
+                path = tmp_path / "pets.json"
+                path.write_text(json.dumps(document("Pets", *(f"p{n}" for n in range(100)))))
+                await started.apis.refresh()
+                started.apis.on_refresh()
+                refrozen = gc.get_freeze_count()
+    finally:
+        gc.unfreeze()
+
+    assert 10_000 < frozen < refrozen
 
 
 async def test_figures_count_calls_errors_bytes_and_documents(servers, tmp_path):
