@@ -49,7 +49,7 @@ def evaluate_model(spec: str | None, *, cases: Path, **options: Any) -> int:
     with contextlib.redirect_stdout(sys.stderr):
         model = _read_model(options)
     evaluations: dict[str, Evaluation] = {}
-    for name, mode, toolset in _list_variants(spec, options):
+    for name, mode, toolset in list(_list_variants(spec, options)):
         with show_progress(f"Running the cases: {name}"), contextlib.redirect_stdout(sys.stderr):
             evaluations[name] = asyncio.run(
                 evaluate(

@@ -94,6 +94,9 @@ MEANINGS = {
     "JMESPath that ends": (("expect", "calls", 0, "jmespath"), "length(", "ends too early"),
     "a state that is no JMESPath": (("expect", "state"), {"GET /orders": "a b"}, "JMESPath"),
     "a schema of wrong keywords": (("expect", "calls", 0, "schema"), {"type": 5}, "JSON Schema"),
+    "a schema of another file": (
+        ("expect", "calls", 0, "schema"), {"$ref": "http://127.0.0.1:9/a"}, "not looked up"
+    ),
     "an unknown tool": (
         ("expect", "calls", 0, "tool"), "place_odrer", "did you mean place_order"
     ),

@@ -418,3 +418,25 @@ def test_the_example_of_the_format_is_read_to_the_letter():
 def test_contradictions_are_refused_before_a_model_is_asked(shop):
     with pytest.raises(InvalidCases, match="expected, but"):
         run(shop, fail, case_of(**EXPECT_ORDER, forbid={"writes": False}))
+
+
+def test_the_tools_of_several_documents_have_no_mock(shop):
+    both = type(shop).union(shop, load_tools(ROOT / "specs" / "museum.yaml"))
+
+    with pytest.raises(SettingsError, match="a mock needs the document"):
+        run(both, scripted(), case_of())
+
+
+def test_functions_over_tools_stand_for_the_tools_behind_them(shop):
+    (outcome,) = run(shop.meta_tools(), scripted(calls(ORDERED)), case_of(**EXPECT_ORDER)).all_runs
+
+    assert outcome.passed
+
+
+def test_a_denied_read_is_the_cases_own_will(shop):
+    toolset = load_tools(SHOP)
+    toolset.add_input_guardrails([require_approval(lambda tool: tool.name == "list_items")])
+    case = case_of(approve=False)
+
+    assert types_of(toolset, scripted(calls(READ)), case) == []
+    assert types_of(toolset, scripted(calls(READ)), case_of()) == []

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-import jsonschema_rs
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, field_validator
 
 from openapi_tools.errors import SettingsError
 from openapi_tools.responses.json_queries import parse_expression
 from openapi_tools.responses.response_tables import Table
+from openapi_tools.validation.check_cost import UNUSABLE, compile_schema
 
 _READ = "GET "
 
@@ -26,8 +26,8 @@ def _check_schema(schema: Any) -> Any:
     if not isinstance(schema, dict | bool):
         raise ValueError("this must be a JSON Schema: an object, or true or false.")  # noqa: TRY004 -- pydantic's
     try:
-        jsonschema_rs.validator_for(schema)
-    except (ValueError, jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError) as error:
+        compile_schema(schema)
+    except UNUSABLE as error:
         raise ValueError(f"not a JSON Schema: {error!s:.200}.") from None
     return schema
 
@@ -65,7 +65,7 @@ class ExpectedCall(Table):
 class Expectations(Table):
     """What has to have happened at the mock."""
 
-    calls: list[ExpectedCall] = Field(default_factory=list)
+    calls: list[ExpectedCall] = Field(default_factory=list, max_length=100)
     order: Literal["any", "exact"] = Field(
         default="any", description="`exact`: the calls have this order; others may come between."
     )

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
-import jsonschema_rs
-
 from openapi_tools.common.json_values import dump_json, is_equal, join_pointer
 from openapi_tools.errors import format_count
 from openapi_tools.redaction import MASK, excerpt, redact_data
 from openapi_tools.responses.json_queries import evaluate
 from openapi_tools.testing.evaluation.cases import find_forbidden
+from openapi_tools.validation.check_cost import compile_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -76,7 +75,11 @@ def _judge_expected(case: EvalCase, uses: Sequence[ToolUse]) -> Iterator[CaseFau
             for at, use in enumerate(uses)
             if at not in claimed and use.tool == call.tool and use.is_known
         ]
-        yield _explain_missing(call, attempts, strangers)
+        is_made = any(uses[at].tool == call.tool for at in claimed)
+        if is_made and not attempts:
+            yield CaseFault("missing_call", f"{call.tool} was not called often enough.")
+        else:
+            yield _explain_missing(call, attempts, strangers)
 
 
 def _explain_missing(
@@ -200,7 +203,7 @@ def _find_misfit(call: ExpectedCall, use: ToolUse) -> str:
 def _find_schema_misfit(call: ExpectedCall, use: ToolUse) -> str:
     if call.argument_schema is True:
         return ""
-    validator = jsonschema_rs.validator_for(call.argument_schema)
+    validator = compile_schema(call.argument_schema)
     fault = next(validator.iter_errors(use.arguments), None)
     if fault is None:
         return ""

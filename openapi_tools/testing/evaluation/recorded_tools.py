@@ -137,6 +137,8 @@ class RecordedToolset(Toolset):
             _current_use.reset(token)
         if result.is_error:
             use.refusal = use.refusal or str(result)
+            kind = (result.error or {}).get("type")
+            use.is_denied = kind == "denied" and not self.recorder.approves
         return result
 
     def _make_use(self, name: Any, values: Any) -> ToolUse:
@@ -162,8 +164,6 @@ def _create_guard(tool: OperationTool, recorder: CallRecorder) -> Callable[..., 
             use = recorder.add(create_use(tool, {}))
         use.arguments = call.arguments
         if use.is_write and not recorder.approves:
-            use.is_denied = True
-            use.refusal = f"{tool.name} was not approved."
-            raise DeniedError(use.refusal)
+            raise DeniedError(f"{tool.name} was not approved.")
 
     return admit

@@ -63,7 +63,7 @@ class CaseRun:
         name: Of the case.
         seed: Of the run.
         faults: What the model did wrong.
-        refusals: Why calls failed, also those that the model has put right.
+        refusals: Why calls failed, also those that the model has corrected.
         calls: How many it made, also those of its programs.
         turns: How many messages it wrote.
         tokens: What it read and wrote.
@@ -176,11 +176,11 @@ class CaseRunner:
             first_id=len(run.messages),
         )
         message = reply.as_message()
-        before = sum(map(count_tokens, run.messages)), count_tokens(message)
+        read, written = sum(map(count_tokens, run.messages)), count_tokens(message)
         if reply.usage is not None:  # the API's numbers, which hold the definitions in each turn
-            before = max(reply.usage[0] - self._definition_tokens, 0), reply.usage[1]
-        definitions, read, written = run.tokens
-        run.tokens = TokenCounts(definitions, read + before[0], written + before[1])
+            read, written = max(reply.usage[0] - self._definition_tokens, 0), reply.usage[1]
+        tokens = run.tokens
+        run.tokens = TokenCounts(tokens.definitions, tokens.input + read, tokens.output + written)
         run.messages.append(message)
         return reply
 
