@@ -15,8 +15,8 @@ from openapi_tools.contracts.mcp_elicitation import (
 )
 from openapi_tools.contracts.mcp_files import FileResources, client_key
 from openapi_tools.contracts.mcp_http import run_requests
+from openapi_tools.contracts.mcp_lists import make_tool_list
 from openapi_tools.contracts.mcp_messages import (
-    describe_tool,
     make_call_result,
     read_info,
     replace_surrogates,
@@ -24,14 +24,13 @@ from openapi_tools.contracts.mcp_messages import (
 )
 from openapi_tools.contracts.mcp_sessions import share_sessions
 from openapi_tools.errors import OpenAPIToolsError, SettingsError, require_extra
-from openapi_tools.providers.memory import Memory
 from openapi_tools.result import ToolCall, ToolResult, context_for
 from openapi_tools.search.stubs import python_name
 from openapi_tools.state.file_store import find_store
 from openapi_tools.state.shared_state import MemoryState
 from openapi_tools.toolsets.adapters import warn_about_tokens
 from openapi_tools.toolsets.tool_lookup import describe_unknown_tool
-from openapi_tools.toolsets.toolset import Toolset
+from openapi_tools.toolsets.toolset import Toolset, document_info_of
 from openapi_tools.toolsets.visibility import Visibility
 
 if TYPE_CHECKING:
@@ -100,10 +99,10 @@ class ToolsServer(Server[Any]):
         group: Callable[[ServerRequestContext[Any]], Hashable] | None = None,
         lifetime: float = LIST_SECONDS,
     ) -> None:
-        document = getattr(toolset, "document", None)
+        info = document_info_of(toolset).read_info()
         self._context, self._visibility = context, Visibility(visible, group)
         self.summary = next(
-            filter(None, (read_info(document, key, _ABOUT) for key in ("summary", "description"))),
+            filter(None, (read_info(info, key, _ABOUT) for key in ("summary", "description"))),
             "",
         )
         self.lifetime = lifetime
@@ -115,8 +114,8 @@ class ToolsServer(Server[Any]):
         self._notified_clients: set[int] = set()
         self.subscriptions = ListenHandler(self._bus)
         super().__init__(
-            name or read_info(document, "title") or mcp_messages.UNNAMED,
-            version=version or read_info(document, "version"),
+            name or read_info(info, "title") or mcp_messages.UNNAMED,
+            version=version or read_info(info, "version"),
             get_tool_input_schema=self._input_schema,
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
@@ -342,9 +341,7 @@ class VisibleTools:
         return self._tool_list
 
     def _make_list(self) -> types.ListToolsResult:
-        memory = Memory()
-        described = (describe_tool(tool, memory) for tool in self.tools.values())
-        return types.ListToolsResult(tools=[types.Tool.model_validate(each) for each in described])
+        return make_tool_list([*self.tools.values()], document_info_of(self._tools_given).index)
 
 
 async def _run_with_progress(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.common.visible_text import strip_hidden
@@ -13,6 +12,8 @@ from openapi_tools.providers.response_schemas import declares_response, write_re
 from openapi_tools.toolsets.adapters import make_blocks
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from mcp.server.caching import CacheableMethod
     from mcp.server.context import ServerRequestContext
 
@@ -130,10 +131,9 @@ def replace_surrogates(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-def read_info(document: Any, key: str, limit: int = _LONGEST_NAME) -> str:
-    """Return a string of the document's `info`; empty if it is missing or not a string."""
-    info = document.get("info") if isinstance(document, Mapping) else None
-    text = info.get(key) if isinstance(info, Mapping) else None
+def read_info(info: Mapping[str, Any], key: str, limit: int = _LONGEST_NAME) -> str:
+    """Return a string of a document's `info`; empty if it is missing or not a string."""
+    text = info.get(key)
     return (
         " ".join(strip_hidden(replace_surrogates(text)).split())[:limit]
         if isinstance(text, str)

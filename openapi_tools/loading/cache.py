@@ -264,8 +264,11 @@ class DocumentCache:
         return CacheLookup(source=source, label=label, derived_file=derived_file)
 
     def _derived_file(self, path: Path, label: cache_file.Label) -> cache_folder.DerivedFile:
-        label = label._replace(tools=0)
-        form = repr((__version__, label, self._settings.body, self._settings.media_types))
+        label, settings = label._replace(tools=0), self._settings
+        has_store = settings.files is not None or settings.download_dir is not None
+        # What schemas depend on, beside the settings that the name of the file is made of.
+        files = has_store, bool(settings.file_roots)
+        form = repr((__version__, label, settings.body, settings.media_types, files))
         return cache_folder.DerivedFile(path, form)
 
 

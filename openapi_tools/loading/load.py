@@ -240,6 +240,7 @@ def make_toolset(
         document=lambda: materialize(document.root),
         bundled=lambda: document.references.bundled,
         index=derived_file,
+        info=lambda: materialize(document.root.get("info")),
     )
     builder = ToolBuilder(document, session, filled)
     # Operations from the cache have endless nodes, all None; hence no `strict`.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from openapi_tools.common.json_values import as_dict
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -23,6 +25,7 @@ class DocumentInfo:
         document: Returns the parsed document, or None.
         bundled: Returns the document with those that it refers to, or None.
         index: Where the search index of its tools is cached.
+        info: Returns the document's object `info` without the rest; None to take it from there.
     """
 
     skipped: tuple[Skipped, ...] = ()
@@ -32,3 +35,10 @@ class DocumentInfo:
     document: Callable[[], Any] = lambda: None
     bundled: Callable[[], Any] = lambda: None
     index: Any = None
+    info: Callable[[], Any] | None = None
+
+    def read_info(self) -> dict[str, Any]:
+        """Return the document's object `info`; empty without one."""
+        if self.info is not None:
+            return as_dict(self.info())
+        return as_dict(as_dict(self.document()).get("info"))

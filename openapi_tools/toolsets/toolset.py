@@ -230,7 +230,11 @@ class Toolset(ToolHooks):
     def _make_functions(self, make: Callable[[Toolset], Iterable[MetaTool]]) -> Toolset:
         source = FunctionSource(make, tuple(make(self)))
         tools = [FunctionTool(function, self.session) for function in source.functions]
-        info = DocumentInfo(warnings=lambda: self.warnings, document=lambda: self.document)
+        info = DocumentInfo(
+            warnings=lambda: self.warnings,
+            document=lambda: self.document,
+            info=self._info.read_info,
+        )
         return Toolset(tools, self.session, info, parts=(self,), source=source)
 
     @property
@@ -385,3 +389,8 @@ class Toolset(ToolHooks):
 
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
+
+
+def document_info_of(tools: object) -> DocumentInfo:
+    """Return what a toolset knows about its document; nothing for tools of another kind."""
+    return tools._info if isinstance(tools, Toolset) else DocumentInfo()  # noqa: SLF001 -- its own
