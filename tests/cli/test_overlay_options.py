@@ -24,6 +24,10 @@ def test_commands_take_overlays(run, refused, tmp_path):
     refused("list", spec, "--overlay", "none.yaml", said=["error: none.yaml: no such file."])
     wrong = written(tmp_path / "wrong.json", overlay({"target": "x"}))
     refused("list", spec, "--overlay", wrong, said=["wrong.json#/actions/0/target: 'x' is not"])
+    newer = written(tmp_path / "newer.json", {**overlay({"target": "$"}), "overlay": "9.0.0"})
+    refused(
+        "list", spec, "--overlay", newer, said=["newer.json#/overlay: '9.0.0' is not a version"]
+    )
 
 
 def test_a_package_is_generated_with_overlays_and_drifts_with_them(run, tmp_path, monkeypatch):

@@ -85,6 +85,29 @@ def test_llama_index(toolset):
         assert made.metadata.get_parameters_dict() == schemas[tool.name]
 
 
+def test_openai_agents(toolset):
+    pytest.importorskip("agents", reason="openai-agents is not installed")
+    from openapi_tools.contracts.openai_agents import to_function_tools
+
+    schemas, strict = schemas_of(toolset), toolset.definitions("openai_strict")
+    strict_schemas = {each["function"]["name"]: each["function"]["parameters"] for each in strict}
+    for tool, made in zip(toolset, to_function_tools(toolset), strict=True):
+        assert (made.name, made.description) == (tool.name, tool.description)
+        expected = strict_schemas if made.strict_json_schema else schemas
+        assert made.params_json_schema == expected[tool.name]
+
+
+def test_google_adk(toolset):
+    pytest.importorskip("google.adk", reason="google-adk is not installed")
+    from openapi_tools.contracts.google_adk import to_tools
+
+    expected = {each["name"]: each for each in toolset.definitions("gemini")}
+    for tool, made in zip(toolset, to_tools(toolset), strict=True):
+        declared = made._get_declaration().model_dump(exclude_none=True)
+        assert declared == expected[tool.name]
+        assert (made.name, made.description) == (tool.name, tool.description)
+
+
 async def test_pydantic_ai(toolset):
     pytest.importorskip("pydantic_ai", reason="pydantic-ai is not installed")
     from pydantic_ai import Agent

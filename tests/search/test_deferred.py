@@ -5,9 +5,11 @@ import re
 
 import pytest
 from documents import document, operation
+from profile_rules import faults
 from pydantic import TypeAdapter
 
 from openapi_tools import SettingsError, load_tools
+from openapi_tools.providers.definitions import PROFILES
 from openapi_tools.toolsets.adapters import warn_about_tokens
 
 TAGS = ("Pets & Owners", "pets_owners", "ünï", "", None)
@@ -142,3 +144,49 @@ class Coordinator:
 
     def register_contributor(self, *_):
         """Take one."""
+
+
+@pytest.mark.parametrize("profile", ["openai", "openai_responses"])
+def test_a_thousand_untagged_operations_are_in_small_namespaces(profile):
+    paths = {
+        "/rpc": {"post": operation(operationId="call")},
+        **{f"/{n}": {"get": operation(operationId=f"get_{n}")} for n in range(999)},
+    }
+    toolset = load_tools(document(paths))
+
+    _, *spaces = toolset.definitions(profile, defer=True)
+
+    names = [function["name"] for space in spaces for function in space["tools"]]
+    assert sorted(names) == sorted(tool.name for tool in toolset)
+    assert len(names) == 1000
+    assert max(len(space["tools"]) for space in spaces) <= 9
+    assert len({space["name"] for space in spaces}) == len(spaces)
+
+
+LONG = "long_" * 60
+
+
+def test_names_beyond_the_limits_are_cut_and_stay_different():
+    paths = {
+        f"/{LONG}{tail}": {
+            "get": operation(
+                operationId=f"{LONG}{tail}",
+                tags=[f"{LONG}{tail}"],
+                parameters=[{"name": f"{LONG}{tail}", "in": "query", "schema": {"type": "string"}}],
+            )
+        }
+        for tail in "ab"
+    }
+    toolset = load_tools(document(paths))
+
+    for profile in PROFILES:
+        named = [each.get("function", each) for each in toolset.definitions(profile)]
+        assert all(re.fullmatch("[a-zA-Z0-9_-]{1,64}", each["name"]) for each in named)
+        assert len({each["name"] for each in named}) == 2
+        assert [
+            fault for each in toolset.definitions(profile) for fault in faults(profile, each)
+        ] == []
+    for profile in ("openai", "openai_responses"):
+        _, *spaces = toolset.definitions(profile, defer=True)
+        assert all(re.fullmatch("[a-zA-Z0-9_-]{1,64}", space["name"]) for space in spaces)
+        assert len({space["name"] for space in spaces}) == 2
