@@ -8,19 +8,9 @@ import pytest
 import openapi_tools
 
 MODULES = house.modules_of(house.PACKAGE)
-HTTP_HOMES = (
-    *(
-        "auth/",
-        "requests/",
-        "responses/",
-        "tools/",
-        "toolsets/",
-        "transport/",
-        "testing/",
-        "conformance/",
-    ),
-    *("loading/fetching.py", "common/http_rules.py", "cli/call_command.py"),
-)
+HTTP_CLIENTS = {"httpcore", "httpx", "httpx2"}
+HTTP_HOMES = ("auth/", "requests/", "transport/")
+"""The seam to the HTTP client: no other package has it at run time, however it would import it."""
 
 
 def name_of(path):
@@ -28,18 +18,18 @@ def name_of(path):
 
 
 def imports_at_run_time(node):
-    """The packages that a module imports, anywhere but under TYPE_CHECKING."""
-    found = set()
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
-            continue
-        if isinstance(child, ast.Import):
-            found |= {alias.name.partition(".")[0] for alias in child.names}
-        elif isinstance(child, ast.ImportFrom) and child.module and not child.level:
-            found.add(child.module.partition(".")[0])
-        else:
-            found |= imports_at_run_time(child)
-    return found
+    """The packages that a module imports in any way and anywhere, but for type checkers alone."""
+    if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+        return set().union(*map(imports_at_run_time, node.orelse))
+    found = set().union(*map(imports_at_run_time, ast.iter_child_nodes(node)))
+    if isinstance(node, ast.Import):
+        found |= {alias.name for alias in node.names}
+    elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+        found.add(node.module)
+    elif isinstance(node, ast.Call) and "import" in ast.unparse(node.func):
+        words = (word.value for word in node.args if isinstance(word, ast.Constant))
+        found |= {word for word in words if isinstance(word, str)}
+    return {name.partition(".")[0] for name in found}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
@@ -54,14 +44,44 @@ def test_a_module_is_short_and_so_are_its_functions(path):
     assert wide == []
 
 
-def test_http_is_spoken_in_few_places_only():
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import httpx",
+        "import httpx._client as client",
+        "from httpx import URL",
+        "def send():\n    import httpx",
+        "class Client:\n    from httpx import AsyncClient",
+        "if TYPE_CHECKING:\n    import ssl\nelse:\n    import httpx",
+        "try:\n    import httpx2\nexcept ImportError:\n    import httpx",
+        "client = importlib.import_module('httpx').AsyncClient()",
+        "client = __import__('httpx').AsyncClient()",
+    ],
+)
+def test_an_import_of_any_kind_is_seen(code):
+    assert "httpx" in imports_at_run_time(ast.parse(code))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "if TYPE_CHECKING:\n    import httpx",
+        "if typing.TYPE_CHECKING:\n    import ssl\n    from httpx import URL",
+        "lines = ['import httpx', 'httpx.get(url)']",
+        "from openapi_tools.transport import httpx2_client",
+    ],
+)
+def test_imports_for_type_checkers_and_text_are_none(code):
+    assert "httpx" not in imports_at_run_time(ast.parse(code))
+
+
+def test_the_http_client_is_behind_one_seam():
     speakers = {
-        name_of(path)
-        for path in MODULES
-        if {"httpx", "httpcore"} & imports_at_run_time(house.tree_of(path))
+        name_of(path) for path in MODULES if HTTP_CLIENTS & imports_at_run_time(house.tree_of(path))
     }
 
     assert {name for name in speakers if not name.startswith(HTTP_HOMES)} == set()
+    assert speakers
 
 
 def test_urls_are_read_in_one_place():
@@ -72,7 +92,7 @@ def test_urls_are_read_in_one_place():
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "httpx.URL"
     }
 
-    assert readers == {"common/http_rules.py"}
+    assert readers == {"transport/urls.py"}
 
 
 def test_every_exception_is_caught_in_one_place_of_a_call_only():

@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from openapi_tools.common.http_rules import read_url
 from openapi_tools.requests import origin_of
 
 
@@ -56,6 +55,9 @@ class OriginPolicy:
 
 def is_protected(url: str) -> bool:
     """Whether a URL is safe for secrets: https, or this machine (RFC 8252, section 7.3)."""
+    # Start-up time: it imports httpx, which a load without calls does not need.
+    from openapi_tools.transport.urls import read_url
+
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname or "", parts.port

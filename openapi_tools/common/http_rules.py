@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, unquote_plus
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     import httpx
 
     from openapi_tools.model import Operation, RequestBody
@@ -55,7 +53,6 @@ _LONGEST_LINKS = 8192
 _LONGEST_PARAMETERS = 512
 _LINK = re.compile(r'<([^<>]*)>((?:[^<"]|"[^"]*")*)')
 WEB_URL = re.compile(r"https?://", re.IGNORECASE)  # how a web URL begins
-_UNSENDABLE = re.compile(r"[\x00-\x20\x7f-\x9f\\\ud800-\udfff]")
 
 # Proxies and frameworks decode a path once or twice each.
 _DECODINGS = 8
@@ -64,54 +61,6 @@ _SPACES = r"[\x00-\x20\x7f]*"
 _DOT_SEGMENT = re.compile(
     rf"(?:^|[/\\]){_SPACES}\.{_SPACES}(?:\.{_SPACES})?(?:[;?#\x00][^/\\]*)?(?=[/\\]|$)"
 )
-
-
-class InvalidUrlError(ValueError):
-    """A string is not a URL, or not one that may be requested."""
-
-
-def read_url(text: str, base: httpx.URL | None = None) -> httpx.URL:
-    """Return a URL, absolute or relative to `base`; every part of it is valid."""
-    import httpx  # start-up time: a load without calls needs only a few URLs
-
-    try:
-        url = httpx.URL(text) if base is None else base.join(text)
-        url.host  # noqa: B018 -- decodes `xn--` labels, with errors of other packages
-    except (httpx.InvalidURL, ValueError) as error:
-        raise InvalidUrlError(str(error)) from None
-    return url
-
-
-def resolve_api_url(target: str, base: httpx.URL, server: str) -> httpx.URL:
-    """Return the URL that a response names, if it is the API's; raise InvalidUrlError otherwise."""
-    target = target.strip()
-    if _UNSENDABLE.search(target):
-        raise InvalidUrlError("it is not a URL")
-    target = target.partition("#")[0]
-    url = read_url(target) if WEB_URL.match(target) else read_url(target, base)
-    scheme, netloc, below = _server_parts(server)
-    if (url.scheme, url.netloc.lower()) != (scheme, netloc) or url.userinfo:
-        raise InvalidUrlError("it leads to another origin")
-    path = url.raw_path.partition(b"?")[0].decode("ascii")
-    if (path != below and not path.startswith(f"{below}/")) or has_dot_segment(path):
-        raise InvalidUrlError(f"it leads out of {below or '/'}")
-    return url
-
-
-@lru_cache(maxsize=256)
-def _server_parts(server: str) -> tuple[str, bytes, str]:
-    home = read_url(str(read_url(server)))  # which drops a default port
-    path = home.raw_path.partition(b"?")[0].decode("ascii")
-    return home.scheme, home.netloc.lower(), path.rstrip("/")
-
-
-def remove_pairs(url: httpx.URL, names: Collection[str]) -> httpx.URL:
-    """Return a URL without the pairs of its query that have one of the names."""
-    if not names:
-        return url
-    pairs = url.query.decode("ascii").split("&")
-    remaining = [p for p in pairs if unquote_plus(p.partition("=")[0]) not in names]
-    return url.copy_with(query="&".join(filter(None, remaining)).encode("ascii") or None)
 
 
 def find_link(links: str, relation: str) -> str:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import contextlib
 import inspect
-import logging
 import re
 import threading
 import time
@@ -15,41 +13,32 @@ from http import HTTPStatus
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-import httpx
-
-from openapi_tools._version import __version__
 from openapi_tools.auth import Credentials, OriginPolicy, check_credentials, declares_scheme
 from openapi_tools.auth.authorization_server import Channel
 from openapi_tools.auth.schemes import TokenContext
-from openapi_tools.common.http_rules import InvalidUrlError, read_url
 from openapi_tools.common.options import type_name
 from openapi_tools.errors import CallError, ErrorType, SettingsError, SourceError
 from openapi_tools.loading.source import Source, too_large
 from openapi_tools.model import Operation
 from openapi_tools.requests import credential_origins, document_server_url, origin_of
-from openapi_tools.requests.builder import add_auth
+from openapi_tools.requests.document_request import add_auth, make_document_request
 from openapi_tools.responses.text_content import is_html_page
 from openapi_tools.tools.session import add_default_settings, has_identity
 from openapi_tools.transport import APIResponse, Sender, SendOptions
-from openapi_tools.transport.content_codings import CODINGS
+from openapi_tools.transport.asgi import application_client
 from openapi_tools.transport.failures import describe_request
 from openapi_tools.transport.network_policy import DocumentPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Mapping
 
+    import httpx
+
     from openapi_tools.common.options import Client
     from openapi_tools.loading.fetch_record import FetchRecord
     from openapi_tools.model import SecurityScheme, Server
     from openapi_tools.settings import Settings
 
-_HEADERS = {
-    "Accept": "application/json, application/yaml;q=0.9, */*;q=0.5",
-    "Accept-Encoding": CODINGS,
-    "User-Agent": f"openapi-tools/{__version__}",
-    # The loop of the fetch ends with it, so a connection that is kept would be of no use.
-    "Connection": "close",
-}
 _SETTINGS = ("allow_private", "base_url", "ca_file", "trust_env")
 _LOGIN_STATUSES = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 # RFC 9110, section 8.8.3. A validator of a server is sent back, so it must not hold a line
@@ -57,9 +46,7 @@ _LOGIN_STATUSES = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 _ETAG = re.compile(r'(W/)?"[!#-~]{0,500}"')
 _DATE = re.compile(r"[ -~]{1,60}")
 _CALL = re.compile(r"GET \S+?:? ")
-_LARGEST_PORT = 65535
 _IN_PROCESS = "http://localhost"
-logger = logging.getLogger("openapi_tools")
 
 
 def adapt_application(app: Any, settings: Settings) -> tuple[Any, Settings, httpx.AsyncClient]:
@@ -69,26 +56,8 @@ def adapt_application(app: Any, settings: Settings) -> tuple[Any, Settings, http
         raise SettingsError(f"{reason}, not {type_name(app)}.")
 
     most = max(settings.max_document_bytes, settings.max_response_bytes, settings.max_file_bytes)
-
-    async def call_app(scope: Any, receive: Any, send: Any) -> None:
-        size = 0
-
-        async def send_bounded(message: Any) -> None:
-            nonlocal size
-            await asyncio.sleep(0)  # lets a deadline end a stream
-            await send(message)  # httpx keeps all of it, and so reports a body that is too large
-            size += len(message.get("body", b""))
-            if size > most:
-                raise OSError(f"the response has more than {most:,} bytes")
-
-        try:
-            await app(scope, receive, send_bounded)
-        except Exception:
-            logger.exception("the application failed at %s", scope["path"])
-            raise
-
     place = getattr(app, "openapi_url", "/openapi.json")
-    client = httpx.AsyncClient(transport=httpx.ASGITransport(call_app, raise_app_exceptions=False))
+    client = application_client(app, most)
     source = f"{_IN_PROCESS}{place}" if place else app.openapi()
     return source, add_default_settings(settings, base_url=_IN_PROCESS), client
 
@@ -119,7 +88,7 @@ class Fetcher:
         self.warnings: list[str] = []
         self.digest = ""
         self._url = url
-        self._address = str(_make_request(url).url)
+        self._address = str(make_document_request(url).url)
         self._settings = settings
         self._client = client
         self._record = record
@@ -200,7 +169,7 @@ class Fetcher:
 
     def warn(self, reason: str) -> None:
         """Add a warning that the entry document was read without credentials; `reason` says why."""
-        name = _name(_make_request(self._url))
+        name = _name(make_document_request(self._url))
         self.warnings.append(f"{name} was read without credentials, because with them: {reason}")
 
     def fetch(self, url: str, *, found_in_public: bool = False) -> Source:
@@ -243,7 +212,7 @@ class Fetcher:
     ) -> Source | CallError:
         settings = self._settings
         deadline = deadline or time.monotonic() + settings.timeout
-        request = _make_request(url, conditions)
+        request = make_document_request(url, conditions)
         policy = DocumentPolicy(settings, public=found_in_public)
         # Not the settings themselves: retries, the HTTP cache and limits are for calls of tools.
         limits: Any = SimpleNamespace(
@@ -304,7 +273,7 @@ class Fetcher:
     def _require_source(self, result: Source | CallError, url: str) -> Source:
         if not isinstance(result, CallError):
             return result
-        name = _name(_make_request(url))
+        name = _name(make_document_request(url))
         if result.kind == "too_large":
             raise too_large(self._settings.max_document_bytes, name)
         passing = result.facts.get("retryable") is True
@@ -372,19 +341,3 @@ def _check_status(response: APIResponse, *, conditional: bool) -> None:
     is_passing = status >= HTTPStatus.INTERNAL_SERVER_ERROR
     reason = f"the server responded with status {status}."
     raise CallError("http", reason, status=status, retryable=is_passing)
-
-
-def _make_request(url: str, conditions: Mapping[str, str] | None = None) -> httpx.Request:
-    try:
-        address = read_url(url)
-    except InvalidUrlError:
-        raise SourceError("the URL is not valid.") from None
-    # RFC 3986, section 3.2.1: a user in a URL is shown by logs and messages, a header is not.
-    bare_url = address.copy_with(userinfo=b"", fragment=None)
-    if not address.host or (address.port or 0) > _LARGEST_PORT:
-        raise SourceError("the URL has no host, or its port is not valid.")
-    headers = {**_HEADERS, **(conditions or {})}
-    if address.userinfo:
-        pair = f"{address.username}:{address.password}".encode()
-        headers["Authorization"] = f"Basic {base64.b64encode(pair).decode()}"
-    return httpx.Request("GET", bare_url, headers=headers)

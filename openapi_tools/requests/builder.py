@@ -20,6 +20,14 @@ from openapi_tools.requests import RequestAuth, encoding
 from openapi_tools.requests.body import RequestContent, form_text, sources_of, write_content
 from openapi_tools.requests.encoding import quote_excerpt
 from openapi_tools.requests.path_templates import VARIABLE, split_template
+from openapi_tools.transport.urls import (
+    LONGEST_CACHED,
+    InvalidUrlError,
+    read_cached_url,
+    read_url,
+    remove_pairs,
+    resolve_api_url,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -66,10 +74,10 @@ class RequestPlan:
         self._operation = operation
         self._settings = settings
         try:
-            url = http_rules.read_url(requests.server_url(operation, settings))
+            url = read_url(requests.server_url(operation, settings))
             # httpx drops a default port where the scheme is in lower case.
-            url = http_rules.read_url(str(url))
-        except http_rules.InvalidUrlError as error:
+            url = read_url(str(url))
+        except InvalidUrlError as error:
             reason = f"the server address is not valid ({error})."
             raise CallError("connection", reason) from None
         self._netloc, self._path = url.netloc, url.raw_path.rstrip(b"/")
@@ -136,15 +144,11 @@ class RequestPlan:
     ) -> httpx.Request:
         """Return a GET request for a URL in a response; CallError if it is not the API's."""
         try:
-            url = http_rules.resolve_api_url(
-                address, http_rules.read_url(f"{self._base}/"), self._base
-            )
-        except http_rules.InvalidUrlError as error:
+            url = resolve_api_url(address, read_url(f"{self._base}/"), self._base)
+        except InvalidUrlError as error:
             raise CallError("denied", f"the address is not requested: {error}.") from None
         path = url.raw_path[len(self._path) :].partition(b"?")[0].decode("ascii")
-        own_pairs = http_rules.remove_pairs(url, [name for name, _ in auth.query]).query.decode(
-            "ascii"
-        )
+        own_pairs = remove_pairs(url, [name for name, _ in auth.query]).query.decode("ascii")
         query = "&".join(filter(None, [own_pairs, *requests.auth_query(auth)]))
         # Rails, Laravel and others read another method from `_method`: a GET would become a
         # DELETE.
@@ -174,7 +178,9 @@ class RequestPlan:
     def _build_url(self, target: str) -> httpx.URL:
         text = self._base + target
         encoding.check_length(text)
-        url = http_rules.read_url(text)  # as the client reads it: no value may lead elsewhere
+        is_cacheable = "?" not in target and len(text) <= LONGEST_CACHED
+        # As the client reads it: no value may lead elsewhere.
+        url = read_cached_url(text) if is_cacheable else read_url(text)
         if (url.netloc, url.raw_path) != (self._netloc, self._path + target.encode()):
             raise CallError("denied", "the request would go to another server; it was not sent.")
         return url
@@ -207,21 +213,6 @@ def describe_files(request: httpx.Request) -> httpx.Request:
         request.stream = httpx.ByteStream(b"".join(parts))
         request.read()
     return request
-
-
-def add_auth(request: httpx.Request, auth: RequestAuth) -> httpx.Request:
-    """Return a request without arguments with credentials added; its own headers stay."""
-    headers = list(request.headers.raw)
-    for name, text in requests.auth_headers(set(), auth):
-        if name not in request.headers:
-            headers.append((name.encode(), text.encode("latin-1")))
-    if cookies := requests.auth_cookies([], auth):
-        headers.append((b"Cookie", "; ".join(cookies).encode("latin-1")))
-    url = request.url
-    if auth.query:
-        query = [url.query.decode("ascii"), *requests.auth_query(auth)]
-        url = url.copy_with(query="&".join(filter(None, query)).encode("ascii"))
-    return httpx.Request(request.method, url, headers=headers)
 
 
 def build_content(

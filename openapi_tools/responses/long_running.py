@@ -12,9 +12,10 @@ from dataclasses import KW_ONLY, dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from openapi_tools.common.http_rules import WEB_URL, InvalidUrlError, resolve_api_url
+from openapi_tools.common.http_rules import WEB_URL
 from openapi_tools.common.page_names import find_properties
 from openapi_tools.common.visible_text import fold_name
+from openapi_tools.transport.urls import InvalidUrlError, resolve_api_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -9,8 +9,8 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qs, unquote
 
-from openapi_tools.common import http_rules, page_names
-from openapi_tools.common.http_rules import InvalidUrlError, find_link, header_label
+from openapi_tools.common import page_names
+from openapi_tools.common.http_rules import find_link, header_label, is_safe
 from openapi_tools.common.json_schema import coerce_value
 from openapi_tools.common.json_values import contains_value, dump_json_bytes, parse_integer
 from openapi_tools.common.visible_text import fold_name
@@ -19,6 +19,7 @@ from openapi_tools.model import Operation, Paging
 from openapi_tools.responses.argument_paths import arguments_with, property_schema, value_at
 from openapi_tools.responses.json_queries import evaluate
 from openapi_tools.responses.response_lists import find_list
+from openapi_tools.transport.urls import InvalidUrlError, remove_pairs, resolve_api_url
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -198,13 +199,13 @@ class PageReader:
         )
 
     def _step_to_address(self, target: str) -> Step:
-        if not http_rules.is_safe(self.operation.method):  # an address would be asked by GET
+        if not is_safe(self.operation.method):  # an address would be asked by GET
             return Step()
         try:
-            url = http_rules.resolve_api_url(target, self.url, self.server)
+            url = resolve_api_url(target, self.url, self.server)
         except InvalidUrlError as error:
             return Step(outside=str(error))
-        url = http_rules.remove_pairs(url, self.hidden)
+        url = remove_pairs(url, self.hidden)
         changes = None if self.followed else self._argument_changes(url)
         return Step(changes or {}, str(url), linked=True)
 

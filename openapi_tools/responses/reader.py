@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import to_json
 
 from openapi_tools.common.http_rules import (
-    InvalidUrlError,
     essence,
     find_link,
     header_label,
     is_json,
-    read_url,
     should_keep_header,
 )
 from openapi_tools.errors import CallError
@@ -43,6 +41,7 @@ from openapi_tools.responses.json_content import (
 from openapi_tools.responses.text_content import charset_of, clean_text, decode_text, to_utf8
 from openapi_tools.result import ToolResult
 from openapi_tools.transport.redirects import is_result
+from openapi_tools.transport.urls import InvalidUrlError, read_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping

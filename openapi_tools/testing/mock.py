@@ -13,8 +13,6 @@ from functools import cached_property, partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-import httpx
-
 from openapi_tools.common.json_values import follow_references
 from openapi_tools.conformance.response_check import make_exchange_checker
 from openapi_tools.conformance.routes import METHODS, Route, Routes
@@ -43,9 +41,13 @@ from openapi_tools.testing.recording import (
     read_body,
 )
 from openapi_tools.toolsets.toolset import Toolset
+from openapi_tools.transport.asgi import answer_request
+from openapi_tools.transport.doubles import FunctionTransport, make_client
 from openapi_tools.validation.check_cost import SMALL_TEXT
 
 if TYPE_CHECKING:
+    import httpx
+
     from openapi_tools.conformance.exchange_check import ExchangeChecker
     from openapi_tools.tools.tool import OperationTool
 
@@ -154,13 +156,12 @@ class MockApi:
     @property
     def transport(self) -> httpx.AsyncBaseTransport:
         """A transport for an `httpx.AsyncClient`."""
-        return httpx.MockTransport(self._respond)
+        return FunctionTransport(self._respond)
 
     def client(self, **options: Any) -> httpx.AsyncClient:
         """Return a client for `load_tools`; options are those of `httpx.AsyncClient`."""
-        # Some `auth` lets calls without credentials through.
-        client_options = {"auth": httpx.Auth(), "base_url": ADDRESS, **options}
-        return _MockClient(transport=self.transport, **client_options)
+        client_options = {"base_url": ADDRESS, **options}
+        return make_client(self.transport, client_options, fetches_documents=False)
 
     @contextmanager
     def serve(self, port: int = 0) -> Iterator[str]:
@@ -197,27 +198,15 @@ class MockApi:
             await send({"type": f"{message}.complete"})
         if scope["type"] != "http":
             return
-        request = await _read_request(scope, receive)
-        try:
-            response = await self._respond(request)
-        except httpx.TimeoutException:
-            while (await receive())["type"] != "http.disconnect":
-                pass
-            return
-        except httpx.TransportError:  # a server closes a connection in the middle of a response
-            response = httpx.Response(200, headers={"content-length": "1"})
-        lines = [(name.lower(), value) for name, value in response.headers.raw]
-        status = response.status_code
-        await send({"type": "http.response.start", "status": status, "headers": lines})
-        await send({"type": "http.response.body", "body": response.content})
+        await answer_request(self._respond, ADDRESS, scope, receive, send)
 
     async def _respond(self, request: httpx.Request) -> httpx.Response:
-        await request.aread()
         target = request.url.raw_path.decode("ascii")
         route = self._routes.find(request.method, target, request.headers)
         if route is None and request.url.path == _HOME and request.method == "GET":
             paths = _without_servers(self.openapi().get("paths"), 3)
-            return httpx.Response(200, json=_without_servers(self.openapi(), 1) | {"paths": paths})
+            document = _without_servers(self.openapi(), 1) | {"paths": paths}
+            return MockResponse(200, {}, "application/json", document).to_httpx()
         record = partial(self._record_call, request, route)
         is_long = len(request.content) > SMALL_TEXT
         call = await asyncio.to_thread(record) if is_long else record()
@@ -275,12 +264,6 @@ class MockApi:
         position = min(self._calls_by_operation[key], len(configured) - 1)
         self._calls_by_operation[key] += 1
         return configured[position] if configured else None
-
-
-class _MockClient(httpx.AsyncClient):
-    """A client for the calls of a document, which does not fetch the document itself."""
-
-    fetches_documents = False
 
 
 def mock_api(
@@ -352,18 +335,6 @@ def mock_client(
 
 def _operation_key(method: str, path: str) -> str:
     return f"{method} {_VARIABLE.sub('{}', path)}"
-
-
-async def _read_request(scope: Any, receive: Any) -> httpx.Request:
-    body = b""
-    while (message := await receive()).get("more_body"):
-        body += message["body"]
-    body += message.get("body", b"")
-    raw = scope.get("raw_path") or scope["path"].encode()
-    path = raw.removeprefix(scope.get("root_path", "").encode())
-    query = b"?" + scope["query_string"] if scope["query_string"] else b""
-    url = ADDRESS + (path + query).decode("ascii")
-    return httpx.Request(scope["method"], url, headers=scope["headers"], content=body)
 
 
 def _without_servers(part: Any, depth: int) -> Any:

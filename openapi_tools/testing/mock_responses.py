@@ -11,13 +11,19 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode
 
-import httpx
-
 from openapi_tools.common.http_rules import essence
 from openapi_tools.common.json_values import as_dict, follow_references
+from openapi_tools.transport.doubles import (
+    RESET_ERROR,
+    TIMEOUT_ERROR,
+    copy_response,
+    make_response,
+)
 from openapi_tools.validation.samples import sample
 
 if TYPE_CHECKING:
+    import httpx
+
     from openapi_tools.conformance.routes import Route
 
 Document = Mapping[str, Any]
@@ -53,12 +59,12 @@ class MockResponse(NamedTuple):
     def to_httpx(self) -> httpx.Response:
         """Return it as a response of httpx."""
         if self.status in _WITHOUT_BODY:
-            return httpx.Response(self.status, headers=self.headers)
+            return make_response(self.status, self.headers)
         headers, content = self.headers, b""
         if self.media_type:
             headers = {**headers, "content-type": self.media_type}
             content = _encode_value(self.value, essence(self.media_type))
-        return httpx.Response(self.status, headers=headers, content=content)
+        return make_response(self.status, headers, content)
 
 
 def concrete_type(media_type: str) -> str:
@@ -87,12 +93,12 @@ class Fault(NamedTuple):
     @classmethod
     def reset(cls) -> Fault:
         """Close the connection without a response."""
-        return cls(httpx.ReadError)
+        return cls(RESET_ERROR)
 
     @classmethod
     def timeout(cls) -> Fault:
         """Never respond: in the process a timeout at once, over a socket silence."""
-        return cls(httpx.ReadTimeout)
+        return cls(TIMEOUT_ERROR)
 
     @staticmethod
     def rate_limited(retry_after: int = 1) -> tuple[int, Any, dict[str, str]]:
@@ -134,7 +140,7 @@ async def apply_fault(response: Any, request: httpx.Request) -> Any:
         is_late = read_timeout is not None and response.seconds > read_timeout
         await asyncio.sleep(read_timeout if is_late else response.seconds)
         if is_late or response.error is not None:
-            error = response.error or httpx.ReadTimeout
+            error = response.error or TIMEOUT_ERROR
             raise error("the mock does not respond", request=request)
         response = response.then
     if isinstance(response, Exception):
@@ -146,9 +152,8 @@ def build_response(
     configured: Any, document: Document, route: Route, accept: str
 ) -> MockResponse | httpx.Response:
     """Return a response from any form that `mock_api` takes; None for the document's."""
-    if isinstance(configured, httpx.Response):
-        status = configured.status_code  # a response is sent once
-        return httpx.Response(status, headers=configured.headers, content=configured.content)
+    if (response := copy_response(configured)) is not None:
+        return response
     if configured is None or (isinstance(configured, int) and not isinstance(configured, bool)):
         return documented_response(document, route, accept, configured)
     parts = configured if isinstance(configured, tuple) else (None, configured)

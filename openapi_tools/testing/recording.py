@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import parse_qs
 
-import httpx
-
 from openapi_tools.common.http_rules import (
     is_form,
     is_json,
@@ -27,11 +25,19 @@ from openapi_tools.errors import CallError, SettingsError, SourceError
 from openapi_tools.redaction import MASK, Redactor, excerpt, redact_data
 from openapi_tools.redaction.marked_schemas import EXTENSION
 from openapi_tools.transport.auth_flow import learn_headers
+from openapi_tools.transport.doubles import (
+    FunctionTransport,
+    make_client,
+    make_network_transport,
+    make_response,
+)
 from openapi_tools.validation.check_cost import SMALL_TEXT
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping
+
+    import httpx
 
     from openapi_tools.conformance.routes import Route
     from openapi_tools.tools.marked_values import MarkedValues
@@ -159,7 +165,7 @@ def _read_argument(values: list[str], schema: Mapping[str, Any]) -> Any:
     return values[0]
 
 
-class Cassette(httpx.AsyncBaseTransport):
+class Cassette(FunctionTransport):
     """A transport that records exchanges to a JSON file, and replays them without a network.
 
     `with` writes the file at its end, without credentials. Requests are the same if method, URL and
@@ -184,6 +190,7 @@ class Cassette(httpx.AsyncBaseTransport):
     ) -> None:
         if mode not in MODES:
             raise SettingsError(f"mode must be one of {', '.join(MODES)}, not {mode!r:.40}.")
+        super().__init__(self._exchange)
         self._path, self._transport, self._redactor = Path(path), transport, Redactor()
         self.records = mode == "all" or (mode == "once" and not self._path.exists())
         self._tape: list[Any] = []
@@ -201,14 +208,9 @@ class Cassette(httpx.AsyncBaseTransport):
 
     def client(self, **options: Any) -> httpx.AsyncClient:
         """Return a client for `load_tools`; a replay needs no credentials."""
-        # An authentication that does nothing, or a missing credential would end the call before
-        # the replay.
-        client_options = options if self.records else {"auth": httpx.Auth(), **options}
-        return httpx.AsyncClient(transport=self, **client_options)
+        return make_client(self, options, needs_credentials=self.records)
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send and record a request, or respond from the file."""
-        await request.aread()
+    async def _exchange(self, request: httpx.Request) -> httpx.Response:
         learn_headers((), request, self._redactor.learn)
         marked = request.extensions.get(EXTENSION)
         describe = partial(hide_request, request, marked)
@@ -217,8 +219,7 @@ class Cassette(httpx.AsyncBaseTransport):
         if not self.records:
             return _replay_response(self._take_response(recorded_request))
         if self._transport is None:
-            limits = httpx.Limits(max_keepalive_connections=0)  # documents have another event loop
-            self._transport = httpx.AsyncHTTPTransport(limits=limits)
+            self._transport = make_network_transport()
         response = await self._transport.handle_async_request(request)
         content = await response.aread()
         await response.aclose()
@@ -230,7 +231,7 @@ class Cassette(httpx.AsyncBaseTransport):
         is_long = len(content) > SMALL_TEXT
         recorded_response |= await asyncio.to_thread(describe) if is_long else describe()
         self._tape.append({"request": recorded_request, "response": recorded_response})
-        return httpx.Response(response.status_code, headers=response.headers, content=content)
+        return make_response(response.status_code, response.headers, content)
 
     def _take_response(self, recorded_request: dict[str, Any]) -> dict[str, Any]:
         request_line = _request_line(recorded_request)
@@ -286,5 +287,4 @@ def _replay_response(recorded: dict[str, Any]) -> httpx.Response:
     content = recorded.get("text", "").encode() or base64.b64decode(recorded.get("base64", ""))
     if "json" in recorded:
         content = json.dumps(recorded["json"]).encode()
-    headers = httpx.Headers(recorded["headers"], encoding="utf-8")
-    return httpx.Response(recorded["status"], headers=headers, content=content)
+    return make_response(recorded["status"], recorded["headers"], content)

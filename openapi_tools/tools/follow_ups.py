@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.common.http_rules import read_url, remove_pairs
 from openapi_tools.observability import current
 from openapi_tools.requests import find_tool_for_url
 from openapi_tools.responses.error_results import error_text
@@ -13,6 +12,7 @@ from openapi_tools.responses.long_running import FAILED, LongRunningReader
 from openapi_tools.responses.paging import PageReader
 from openapi_tools.result import ToolResult
 from openapi_tools.transport.failures import retry_after
+from openapi_tools.transport.urls import read_url, remove_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping

@@ -12,12 +12,13 @@ import threading
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.common.http_rules import InvalidUrlError, read_url
 from openapi_tools.errors import CallError
 from openapi_tools.redaction import excerpt
+from openapi_tools.transport.urls import InvalidUrlError, read_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -145,6 +146,7 @@ def literal(host: str) -> str | None:
     return None
 
 
+@lru_cache(maxsize=1024)
 def _address_of(host: str) -> str | None:
     name = host.lower().rstrip(".")
     # RFC 6761, section 6.3: always the loopback, without asking DNS.

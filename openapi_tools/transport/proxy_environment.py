@@ -14,9 +14,9 @@ from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.request import getproxies, proxy_bypass
 
-from openapi_tools.common.http_rules import read_url
 from openapi_tools.errors import CallError
 from openapi_tools.transport.network_policy import numeric_address
+from openapi_tools.transport.urls import read_url
 
 if TYPE_CHECKING:
     from ipaddress import IPv4Address, IPv6Address

@@ -10,15 +10,11 @@ from typing import TYPE_CHECKING
 
 import httpx
 
-from openapi_tools.common.http_rules import (
-    InvalidUrlError,
-    has_dot_segment,
-    is_read_request,
-    read_url,
-)
+from openapi_tools.common.http_rules import has_dot_segment, is_read_request
 from openapi_tools.errors import CallError
 from openapi_tools.redaction import excerpt
 from openapi_tools.transport.failures import redirect_error, request_path
+from openapi_tools.transport.urls import InvalidUrlError, read_url
 
 if TYPE_CHECKING:
     from collections.abc import Collection
