@@ -49,14 +49,18 @@ class ListReader:
         return words
 
     def _may_be_part(self, value: Any) -> bool:
-        if isinstance(value, list) or any(
-            fold_name(name) in SIZE_NAMES for name in self._arguments
-        ):
+        if isinstance(value, list) or any(map(_is_size, self._arguments)):
             return True
         return isinstance(value, dict) and any(map(_says_more, value))
 
 
-@lru_cache(maxsize=4096)  # the properties of an API's responses have the same names in each call
+# The arguments of a tool, and the properties of its responses, have the same names in each call.
+@lru_cache(maxsize=4096)
+def _is_size(argument: str) -> bool:
+    return fold_name(argument) in SIZE_NAMES
+
+
+@lru_cache(maxsize=4096)
 def _says_more(property_name: str) -> bool:
     name = fold_name(property_name)
     return (

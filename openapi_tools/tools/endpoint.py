@@ -38,9 +38,8 @@ if TYPE_CHECKING:
 
 # Headers with the address of a long-running operation.
 _LOCATIONS = frozenset({b"operation-location", b"azure-asyncoperation", b"location"})
-_TASK_WORDS = re.compile(
-    rb"href|job|link|monitor|operation|poll|progress|self|stat|task|ur[il]", re.IGNORECASE
-)
+# Searched in lower case: with `re.IGNORECASE` a search takes thirty times as long.
+_TASK_WORDS = re.compile(rb"href|job|link|monitor|operation|poll|progress|self|stat|task|ur[il]")
 _LARGEST_TASK = 8 * 1024  # bytes of a body that names a task; longer ones hold a resource
 
 
@@ -220,4 +219,4 @@ def _may_name_task(response: APIResponse) -> bool:
     # Most writes begin no long-running operation: their responses are not read for one.
     is_success = response.status in (HTTPStatus.OK, HTTPStatus.CREATED)
     is_small = 0 < len(response.content) <= _LARGEST_TASK
-    return is_success and is_small and _TASK_WORDS.search(response.content) is not None
+    return is_success and is_small and _TASK_WORDS.search(response.content.lower()) is not None

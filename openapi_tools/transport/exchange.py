@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import httpx
 
@@ -311,9 +311,10 @@ class Exchange:
                 raise too_large(int(declared), setting)
             coding = response.headers.get("content-encoding")
             decoder = Decoder(coding, limit, setting) if coding else None
-            async for data in response.aiter_raw():
+            async for data in _raw_pieces(response):
                 for piece in (data,) if decoder is None else decoder.feed(data):
                     await take(piece)
+            await response.aclose()
             if decoder is not None:
                 decoder.finish()
         if file is not None:
@@ -346,3 +347,10 @@ class Exchange:
         # Watches of etcd, Kubernetes and Docker are JSON values without an end. With a length
         # the rest was on its way, so half a value is no result.
         return is_at_deadline and is_json(kind) and "content-length" not in headers
+
+
+def _raw_pieces(response: httpx.Response) -> httpx.AsyncByteStream:
+    # Not `aiter_raw`: it adds a generator to those that each piece passes.
+    if response.is_closed:  # by a hook of the user's client
+        raise httpx.StreamClosed
+    return cast("httpx.AsyncByteStream", response.stream)

@@ -63,14 +63,29 @@ class Slots:
     @asynccontextmanager
     async def slot(self, user: str) -> AsyncGenerator[None]:
         """Wait for a slot, and give it back at the end."""
+        await self.acquire(user)
+        try:
+            yield
+        finally:
+            self.release(user)
+
+    async def acquire(self, user: str) -> None:
+        """Wait for a slot."""
         if self.has_slot_for(user):
             self._count(user, 1)
         else:
             await self._wait(user)
-        try:
-            yield
-        finally:
-            self._release(user)
+
+    def release(self, user: str) -> None:
+        """Give a slot back."""
+        self._count(user, -1)
+        while users := [name for name in self._waiters if self._is_free_for(name)]:
+            name = min(users, key=self._taken_by_user.__getitem__)
+            waiter = self._waiters[name][0]
+            self._remove_waiter(name, waiter)
+            if not waiter.cancelled():
+                self._count(name, 1)
+                waiter.set_result(None)
 
     def has_slot_for(self, user: str) -> bool:
         """Whether a call would get a slot at once."""
@@ -85,18 +100,8 @@ class Slots:
             if waiter.cancelled():
                 self._remove_waiter(user, waiter)
             else:  # it got a slot in the same round of the loop
-                self._release(user)
+                self.release(user)
             raise
-
-    def _release(self, user: str) -> None:
-        self._count(user, -1)
-        while users := [name for name in self._waiters if self._is_free_for(name)]:
-            name = min(users, key=self._taken_by_user.__getitem__)
-            waiter = self._waiters[name][0]
-            self._remove_waiter(name, waiter)
-            if not waiter.cancelled():
-                self._count(name, 1)
-                waiter.set_result(None)
 
     def _is_free_for(self, user: str) -> bool:
         if not user:

@@ -252,7 +252,7 @@ class Attempts:
             return self._response
 
     async def _send_with_retries(self, request: httpx.Request, options: SendOptions) -> APIResponse:
-        settings, limits = self._sender.settings, self._sender.limits
+        settings = self._sender.settings
         for number in itertools.count(1):
             self._response = None
             exchange = self._exchange = Exchange(
@@ -262,18 +262,7 @@ class Attempts:
                 seconds=self.seconds,
                 is_cut_off=self._is_cut_off,
             )
-            slots = self._loop_client.slots
-            slot = (
-                slots.slot(options.user)
-                if limits is None
-                else self._permits(limits, request, options.user)
-            )
-            async with slot:
-                self.count += 1
-                outcome = await exchange.run(self._loop_client.client)
-                if isinstance(outcome, APIResponse):
-                    outcome.attempts = self.count
-                    self._response = None if outcome.status in _INTERMEDIATE else outcome
+            outcome = await self._run_with_permits(exchange, request, options)
             if isinstance(outcome, APIResponse) and outcome.status not in RETRIED_STATUSES:
                 return outcome
             repeatable = (
@@ -286,6 +275,27 @@ class Attempts:
             await asyncio.sleep(delay)
         if isinstance(outcome, SendFailure):
             raise outcome.error
+        return outcome
+
+    async def _run_with_permits(
+        self, exchange: Exchange, request: httpx.Request, options: SendOptions
+    ) -> APIResponse | SendFailure:
+        if (limits := self._sender.limits) is not None:
+            async with self._permits(limits, request, options.user):
+                return await self._run(exchange)
+        slots = self._loop_client.slots  # not `slot`: a generator takes longer
+        await slots.acquire(options.user)
+        try:
+            return await self._run(exchange)
+        finally:
+            slots.release(options.user)
+
+    async def _run(self, exchange: Exchange) -> APIResponse | SendFailure:
+        self.count += 1
+        outcome = await exchange.run(self._loop_client.client)
+        if isinstance(outcome, APIResponse):
+            outcome.attempts = self.count
+            self._response = None if outcome.status in _INTERMEDIATE else outcome
         return outcome
 
     @asynccontextmanager
@@ -318,11 +328,11 @@ class Attempts:
             raise CallError("connection", reason, retryable=False)
         if not options.trusted:
             return
-        headers = request.headers
-        present = {name.lower() for name, _ in headers.raw}
+        headers, lines = request.headers, request.headers.raw
+        present = {name.lower() for name, _ in lines}
         missing = [line for line in client.headers.raw if line[0].lower() not in present]
         if missing:
-            request.headers = type(headers)([*headers.raw, *missing])
+            request.headers = httpx.Headers([*lines, *missing])
         if options.learn is not None:
             learn_headers(headers.multi_items(), request, options.learn)
 

@@ -16,6 +16,7 @@ import calling
 import loading
 import mcp_servers
 import network
+import own_client
 import peers
 import processes
 import programming
@@ -49,6 +50,7 @@ def sections(folder, older=None):
             "A call over a loopback socket, one after another",
             partial(network.sequential, folder=folder),
         ),
+        "httpx2": ("A call through a client of httpx2", own_client.calls),
         "flight": (f"{network.IN_FLIGHT} GETs in flight, per second of CPU", network.concurrent),
         "start": ("Whole processes", processes.starts),
         "generate": ("A generated package of GitHub's document", processes.generates),

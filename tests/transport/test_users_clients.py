@@ -1,5 +1,6 @@
 """A user's `AsyncClient` of httpx or httpx2 is used alike: documents, addresses, bodies."""
 
+import gzip
 import json
 
 import pytest
@@ -8,6 +9,7 @@ from fastapi import FastAPI
 from servers.recorder import Answer
 
 from openapi_tools import Context, aload_tools, load_tools, require_approval
+from openapi_tools.transport.urls import read_cached_url
 
 PATHS = {
     "/pets": {
@@ -84,3 +86,64 @@ async def test_a_write_is_looked_at_and_guarded_through_it(client, recorder):
     assert asked[0].lines == ('/name: was "Rex", becomes "Max"',)
     assert recorder.last.header("if-match") == '"v1"'
     assert "read it again" in str(result)
+
+
+async def test_what_a_hook_adds_is_masked_in_results(library, recorder):
+    async def log_in(request):
+        request.headers["Authorization"] = "Bearer of-the-hook-123"
+
+    body = b'{"seen": "Bearer of-the-hook-123"}'
+    recorder.answers.append(Answer(200, [("Content-Type", "application/json")], body))
+    own = {"headers": {"X-Own": "mine"}, "event_hooks": {"request": [log_in]}}
+    async with library.AsyncClient(base_url=recorder.url, **own) as client, loaded(client) as tools:
+        result = await tools.call("list_pets", {})
+
+    assert recorder.last.header("authorization") == "Bearer of-the-hook-123"
+    assert result.output == {"seen": "***"}
+
+
+async def test_a_response_that_a_hook_has_closed_is_no_empty_success(library, recorder):
+    async def close(response):
+        await response.aclose()
+
+    body = b'{"seen": 1}'
+    recorder.answers.append(Answer(200, [("Content-Type", "application/json")], body))
+    hooks = {"response": [close]}
+    async with (
+        library.AsyncClient(base_url=recorder.url, event_hooks=hooks) as client,
+        loaded(client) as tools,
+    ):
+        result = await tools.call("list_pets", {})
+
+    assert result.error["type"] == "connection"
+
+
+async def test_a_body_that_a_hook_has_read_is_the_result(library, recorder):
+    async def read(response):
+        await response.aread()
+
+    headers = [("Content-Type", "application/json"), ("Content-Encoding", "gzip")]
+    recorder.answers.append(Answer(200, headers, gzip.compress(b'{"name": "Rex"}')))
+    hooks = {"response": [read]}
+    async with (
+        library.AsyncClient(base_url=recorder.url, event_hooks=hooks) as client,
+        loaded(client) as tools,
+    ):
+        result = await tools.call("list_pets", {})
+
+    assert result.output == {"name": "Rex"}
+
+
+async def test_urls_with_a_query_do_not_stay_in_memory(library, recorder):
+    key = {"type": "apiKey", "in": "query", "name": "key"}
+    paths = document(PATHS, security=[{"key": []}], components={"securitySchemes": {"key": key}})
+    read_cached_url.cache_clear()
+    async with library.AsyncClient(base_url=recorder.url) as client:
+        async with load_tools(paths, client=client, credentials={"key": "s3cret-key"}) as tools:
+            assert (await tools.call("list_pets", {})).success
+        sizes = [read_cached_url.cache_info().currsize]
+        async with loaded(client) as tools:
+            assert (await tools.call("list_pets", {})).success
+        sizes.append(read_cached_url.cache_info().currsize)
+
+    assert sizes == [0, 1]

@@ -9,15 +9,14 @@ import sys
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-import httpx
-
 from openapi_tools.auth.origin_policy import is_protected
-from openapi_tools.common.http_rules import read_url
 from openapi_tools.common.options import close_names
-from openapi_tools.errors import SettingsError, SourceError
+from openapi_tools.errors import CallError, SettingsError, SourceError
 from openapi_tools.redaction import Redactor, Secret, excerpt
 from openapi_tools.testing.evaluation.model_replies import ModelError
 from openapi_tools.transport.failures import retry_after
+from openapi_tools.transport.json_post import post_json
+from openapi_tools.transport.urls import read_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -111,32 +110,17 @@ class ChatEndpoint:
         else:
             body |= {"messages": list(_convert_messages(messages)), "max_tokens": _OUTPUT_TOKENS}
         try:
-            # Without a limit of its own: a turn has one.
-            async with httpx.AsyncClient(timeout=None, trust_env=False) as client:  # noqa: S113 -- as the comment says
-                for wait in (*_WAITS, None):
-                    status, headers, content = await self._send(client, body)
-                    if status not in _BUSY or wait is None:
-                        break
-                    delay = retry_after(headers)
-                    await asyncio.sleep(wait if delay is None else delay)
-        except httpx.HTTPError as error:
-            raise ModelError(f"{self._label} gave no response: {type(error).__name__}.") from None
+            for wait in (*_WAITS, None):
+                status, headers, content = await post_json(
+                    self._url, body, self._headers(), largest=_LARGEST
+                )
+                if status not in _BUSY or wait is None:
+                    break
+                delay = retry_after(headers)
+                await asyncio.sleep(wait if delay is None else delay)
+        except CallError as error:
+            raise ModelError(f"{self._label} {error.reason}") from None
         return self._read_response(status, content)
-
-    async def _send(
-        self, client: httpx.AsyncClient, body: dict[str, Any]
-    ) -> tuple[int, httpx.Headers, bytes]:
-        content = bytearray()
-        request = client.build_request("POST", self._url, json=body, headers=self._headers())
-        response = await client.send(request, stream=True)
-        try:
-            async for part in response.aiter_bytes():
-                content += part
-                if len(content) > _LARGEST:
-                    raise ModelError(f"{self._label} sent more than {_LARGEST:,} bytes.")
-        finally:
-            await response.aclose()
-        return response.status_code, response.headers, bytes(content)
 
     def _headers(self) -> dict[str, str]:
         headers = {} if self.profile == "openai" else {"anthropic-version": "2023-06-01"}
