@@ -6,13 +6,14 @@ import asyncio
 import random
 from abc import ABC, abstractmethod
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 from weakref import WeakKeyDictionary
 
 from openapi_tools.errors import CallError, NotPicklableError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
     from contextlib import AbstractAsyncContextManager
 
 BURST = 0.04  # seconds' worth of calls that may come early
@@ -102,14 +103,15 @@ class LeasedState(ABC):
         self, key: str, *, concurrency: int | None, rate: float | None, seconds: float
     ) -> AsyncGenerator[None]:
         """Hold a slot, as `SharedState.rate_limit`."""
-        lease = Lease(key, _new_holder(), concurrency, rate, seconds)
-        async with self._hold([lease], self._wait_for_permit(lease)):
+        lease = Lease(key, new_holder(), concurrency, rate, seconds)
+        permit = self.wait_for_permit(key, partial(self.acquire, lease))
+        async with self.hold([lease], permit):
             yield
 
     @asynccontextmanager
     async def hold_at_once(self, limits: Sequence[Limit], seconds: float) -> AsyncGenerator[bool]:
         """Hold a slot of each limit if all are to be had in one round trip; False if not."""
-        holder = _new_holder()
+        holder = new_holder()
         leases = [
             Lease(limit.key, holder, limit.concurrency, limit.rate, seconds) for limit in limits
         ]
@@ -117,13 +119,14 @@ class LeasedState(ABC):
         if any(lease.key in queues for lease in leases):  # others wait, and came before
             yield False
             return
-        async with self._hold(leases, self.acquire_all(leases)) as is_granted:
+        async with self.hold(leases, self.acquire_all(leases)) as is_granted:
             yield is_granted
 
     @asynccontextmanager
-    async def _hold(
+    async def hold(
         self, leases: Sequence[Lease], permit: Awaitable[Permit]
     ) -> AsyncGenerator[bool]:
+        """Hold leases as soon as their permit is there; False if it is refused."""
         held = [lease for lease in leases if lease.concurrency is not None]
         renewal: _Renewal | None = None
         try:
@@ -141,9 +144,10 @@ class LeasedState(ABC):
                     async with asyncio.timeout(1):
                         await self.release_all(held)
 
-    async def _wait_for_permit(self, lease: Lease) -> Permit:
-        async with self._wait_in_queue(lease.key):
-            while not (permit := await self.acquire(lease)).is_granted:
+    async def wait_for_permit(self, key: str, acquire: Callable[[], Awaitable[Permit]]) -> Permit:
+        """Ask until a permit is granted, after all who came before."""
+        async with self._wait_in_queue(key):
+            while not (permit := await acquire()).is_granted:
                 # Random, so that processes do not ask in step.
                 pause = self.pause * random.uniform(0.5, 1.5)  # noqa: S311 -- no secret
                 await asyncio.sleep(min(permit.wait, _LONGEST_PAUSE) or pause)
@@ -167,7 +171,8 @@ class LeasedState(ABC):
                 queues.pop(key, None)
 
 
-def _new_holder() -> str:
+def new_holder() -> str:
+    """Return the name of a holder that no other one has."""
     return f"{random.getrandbits(64):016x}"  # no secret; others in a fork
 
 

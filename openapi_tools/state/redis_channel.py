@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
     from redis.asyncio.retry import Retry
 
+Word = str | bytes | float
+"""A part of a command."""
+
 
 class RedisChannel:
     """Sends commands over one connection, which is opened when needed.
@@ -40,14 +43,12 @@ class RedisChannel:
         self._reader: asyncio.Task[None] | None = None
         self._is_read = False  # by a caller, or by the task
 
-    async def run_script(
-        self, script: str, keys: Sequence[str], arguments: Sequence[str | float]
-    ) -> Any:
+    async def run_script(self, script: str, keys: Sequence[str], arguments: Sequence[Word]) -> Any:
         """Return the response of a script, which Redis is sent once and then knows."""
         words = (len(keys), *keys, *arguments)
         return await self._retry.call_with_retry(partial(self._run_once, script, words), _ignore)
 
-    async def _run_once(self, script: str, words: Sequence[str | float]) -> Any:
+    async def _run_once(self, script: str, words: Sequence[Word]) -> Any:
         was_open = self._connection is not None
         try:
             return await self._evaluate(script, words)
@@ -57,13 +58,13 @@ class RedisChannel:
                 raise
             return await self._evaluate(script, words)
 
-    async def _evaluate(self, script: str, words: Sequence[str | float]) -> Any:
+    async def _evaluate(self, script: str, words: Sequence[Word]) -> Any:
         try:
             return await self.execute("EVALSHA", _digest(script), *words)
         except NoScriptError:  # the first time, or after a restart of Redis
             return await self.execute("EVAL", script, *words)
 
-    async def execute(self, *command: str | float) -> Any:
+    async def execute(self, *command: Word) -> Any:
         """Return the response to a command; raises the errors of redis-py."""
         connection = self._connection or await self._connect()
         response = asyncio.get_running_loop().create_future()

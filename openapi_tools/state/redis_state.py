@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.errors import CallError, CredentialsError, SettingsError, require_extra
 from openapi_tools.redaction import Secret, excerpt
-from openapi_tools.state.leased_state import AHEAD, BURST, Lease, LeasedState, Permit
-from openapi_tools.state.shared_state import SECRET
+from openapi_tools.state.leased_state import AHEAD, BURST, Lease, LeasedState, Permit, new_holder
+from openapi_tools.state.shared_state import SECRET, value_lock
 
 with require_extra("redis"):
     from cryptography.exceptions import InvalidTag
@@ -27,7 +27,7 @@ with require_extra("redis"):
     from redis.exceptions import ConnectionError as LostError
     from redis.exceptions import RedisError, ResponseError
 
-    from openapi_tools.state.redis_channel import RedisChannel
+    from openapi_tools.state.redis_channel import RedisChannel, Word
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -87,6 +87,24 @@ for n = 1, last do
   end
 end
 return {1, wait}
+"""
+# Takes the lock of a value, and gives it, or stores one where there is none. If the connection is
+# lost, a script runs again: then it finds what it has stored.
+_LOCK_VALUE = """
+local clock = redis.call('TIME')
+local now = clock[1] * 1000000 + clock[2]
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+if not redis.call('ZSCORE', KEYS[1], ARGV[1]) and redis.call('ZCARD', KEYS[1]) > 0 then
+  return {0, false}
+end
+redis.call('ZADD', KEYS[1], now + ARGV[2], ARGV[1])
+redis.call('PEXPIRE', KEYS[1], math.ceil(ARGV[2] / 1000))
+if redis.call('SET', KEYS[2], ARGV[3], 'NX', 'PX', ARGV[4]) then return {1, false} end
+local stored = redis.pcall('GET', KEYS[2])
+if stored == ARGV[3] then return {1, false} end
+if type(stored) == 'string' then return {1, stored} end
+redis.call('SET', KEYS[2], ARGV[3], 'PX', ARGV[4])
+return {1, false}
 """
 _RELEASE = """
 for _, key in ipairs(KEYS) do redis.call('ZREM', key, ARGV[1]) end
@@ -189,7 +207,7 @@ class RedisState(LeasedState):
     async def acquire_all(self, leases: Sequence[Lease]) -> Permit:
         """Take all slots and permits in one round trip, as `LeasedState.acquire_all`."""
         keys: list[str] = []
-        arguments: list[str | float] = [leases[0].holder, BURST * 1e6, AHEAD * 1e6]
+        arguments: list[Word] = [leases[0].holder, BURST * 1e6, AHEAD * 1e6]
         for lease in leases:
             keys += self._lease_keys(lease.key)
             interval = 1e6 / lease.rate if lease.rate is not None else 0
@@ -202,6 +220,34 @@ class RedisState(LeasedState):
         """Give slots back in one round trip."""
         keys = [self._lease_keys(lease.key)[0] for lease in leases]
         await self._run_script(_RELEASE, keys, [leases[0].holder])
+
+    @asynccontextmanager
+    async def lock_value(
+        self, key: str, value: bytes, *, lifetime: float, seconds: float
+    ) -> AsyncGenerator[bytes | None]:
+        """Hold the lock of a value, as `shared_state.lock_value`."""
+        name = self._redis_keys(key)[0]
+        lease = Lease(f"lock:{value_lock(key)}", new_holder(), 1, None, seconds)
+        keys = [self._lease_keys(lease.key)[0], name]
+        milliseconds = max(1, int(lifetime * 1000))
+        arguments: list[Word] = [
+            lease.holder,
+            int(seconds * 1e6),
+            self._encrypt(name, value),
+            milliseconds,
+        ]
+        stored: bytes | None = None
+
+        async def acquire() -> Permit:
+            nonlocal stored
+            is_granted, stored = await self._run_script(_LOCK_VALUE, keys, arguments)
+            return Permit(bool(is_granted), 0.0)
+
+        async with self.hold([lease], self.wait_for_permit(lease.key, acquire)):
+            readable = None if stored is None else self._decrypt(name, stored)
+            if readable is None and stored is not None:  # as if there were none
+                await self.put(key, value, lifetime)
+            yield readable
 
     async def aclose(self) -> None:
         """Close the running loop's connections; later calls open new ones."""
@@ -279,9 +325,7 @@ class RedisState(LeasedState):
             cause = excerpt(self._cause, 200)
             logger.warning("the shared state at %s is unreachable: %s", self._name, cause)
 
-    async def _run_script(
-        self, script: str, keys: Sequence[str], arguments: Sequence[str | float]
-    ) -> Any:
+    async def _run_script(self, script: str, keys: Sequence[str], arguments: Sequence[Word]) -> Any:
         async with self._borrow_connections() as connections:
             return await connections.channel.run_script(script, keys, arguments)
 

@@ -10,13 +10,15 @@ import json
 import os
 import threading
 import time
+from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar, runtime_checkable
 
 from openapi_tools.common.json_values import digest_of
 from openapi_tools.state.leased_state import AHEAD, BURST, FULL, Lease, LeasedState, Permit
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import AsyncGenerator, Hashable
     from contextlib import AbstractAsyncContextManager
 
     from pydantic import TypeAdapter
@@ -144,6 +146,37 @@ def has_free_slot(owned: int, taken: int, most: int) -> bool:
 def state_key(kind: str, user: str, name: str) -> str:
     """Return the key of a user's value; without a user, all callers share it."""
     return f"{kind}:{digest_of(user)[:16]}:{name}" if user else f"{kind}:{name}"
+
+
+def lock_value(
+    state: SharedState, key: str, value: bytes, *, lifetime: float, seconds: float
+) -> AbstractAsyncContextManager[bytes | None]:
+    """Hold the lock of a value; give the stored one, or store `value` and give None.
+
+    A state that does so in fewer round trips has a method of this name. `value` is like no other,
+    so that a state can tell what it has stored itself.
+    """
+    in_one_step = getattr(state, "lock_value", None) or partial(_lock_in_steps, state)
+    lock: AbstractAsyncContextManager[bytes | None] = in_one_step(
+        key, value, lifetime=lifetime, seconds=seconds
+    )
+    return lock
+
+
+@asynccontextmanager
+async def _lock_in_steps(
+    state: SharedState, key: str, value: bytes, *, lifetime: float, seconds: float
+) -> AsyncGenerator[bytes | None]:
+    async with state.lock(value_lock(key), seconds):
+        stored = await state.get(key)
+        if stored is None:
+            await state.put(key, value, lifetime)
+        yield stored
+
+
+def value_lock(key: str) -> str:
+    """Return the key of the lock of a value."""
+    return f"{key}:turn"
 
 
 def read_record(value: bytes, shape: TypeAdapter[_Record]) -> _Record:

@@ -180,10 +180,10 @@ class Caller:
                 return add_notes(ToolResult.ok(preview.as_data(), {"dry_run": True}), notes)
             if endpoint.operation.fixed:
                 endpoint.fixed.read()  # before a person is asked: a variable may not be set
-            # A write that was sent needs no second approval.
-            if write is not None and (earlier := await write.find_result()) is not None:
-                return add_notes(earlier, notes)
             if settings.approve is not None:
+                # A write that was sent needs no second approval.
+                if write is not None and (earlier := await write.find_result()) is not None:
+                    return add_notes(earlier, notes)
                 await self._ask_for_approval(call, settings.approve)
             if write is None:
                 result = await self.send(call)

@@ -24,7 +24,7 @@ from openapi_tools.common.json_values import digest_of, dump_json_bytes
 from openapi_tools.common.options import context_value
 from openapi_tools.errors import CallError, InputError, OpenAPIToolsError
 from openapi_tools.result import ToolResult
-from openapi_tools.state.shared_state import LEASE, read_record, state_key
+from openapi_tools.state.shared_state import LEASE, lock_value, read_record, state_key
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -74,19 +74,18 @@ class KeyedWrite:
     arguments: str
     is_repeatable: bool
 
-    async def find_result(self, *, is_locked: bool = False) -> ToolResult | None:
+    async def find_result(self) -> ToolResult | None:
         """Return the result of an earlier call with the key; None for the first one.
 
-        Args:
-            is_locked: No other call with the key is under way, so that a record without a result
-                is of a call that ended without one.
+        A record without a result may be of a call that is under way: `send` waits for it.
 
         Raises:
             InputError: That call had other arguments.
-            CallError: It may have run, and ended without a result.
         """
-        if (stored := await self.state.get(self.record_key)) is None:
-            return None
+        stored = await self.state.get(self.record_key)
+        return None if stored is None else self._read_result(stored)
+
+    def _read_result(self, stored: bytes) -> ToolResult | None:
         try:
             record = read_record(stored, _RECORD)
         except ValueError as error:  # it was written, so an earlier call may have run
@@ -97,17 +96,10 @@ class KeyedWrite:
                 "this idempotency key was used for a call with other arguments; the request was "
                 "not sent. Use a new key for each write."
             )
-        if (result := record.result) is not None:
-            metadata = {**result.metadata, "replayed": True}
-            return ToolResult.ok(result.output, metadata, header_note=result.header_note)
-        if self.is_repeatable or not is_locked:
+        if (result := record.result) is None:
             return None
-        raise CallError(
-            "connection",
-            "an earlier call with this idempotency key may have run, but its result is unknown; "
-            "this call was not sent. Check the state of the API, then call with another key.",
-            retryable=False,
-        )
+        metadata = {**result.metadata, "replayed": True}
+        return ToolResult.ok(result.output, metadata, header_note=result.header_note)
 
     async def send(self, send: Callable[[], Awaitable[ToolResult]]) -> ToolResult:
         """Return the result of an earlier call, or send this one and remember its result."""
@@ -117,10 +109,13 @@ class KeyedWrite:
         return await asyncio.shield(write)
 
     async def _send_once(self, send: Callable[[], Awaitable[ToolResult]]) -> ToolResult:
-        async with self.state.lock(f"{self.record_key}:turn", LEASE):
-            if (earlier := await self.find_result(is_locked=True)) is not None:
-                return earlier
-            await self._write_record(None)
+        record = self._make_record(None)
+        locked = lock_value(self.state, self.record_key, record, lifetime=_LIFETIME, seconds=LEASE)
+        async with locked as stored:
+            if stored is not None:
+                if (earlier := self._read_result(stored)) is not None:
+                    return earlier
+                await self._begin_again(record)
             try:
                 result = await send()
             except OpenAPIToolsError as error:
@@ -137,7 +132,7 @@ class KeyedWrite:
         if result.success:
             # Whatever fails here: the API has done the write, and that is what the model hears.
             try:
-                await self._write_record(result)
+                await self.state.put(self.record_key, self._make_record(result), _LIFETIME)
             except (OpenAPIToolsError, OSError, ValueError) as error:
                 logger.warning("the result of a write could not be stored: %s", error)
         # Nothing was done, so a corrected call may use the key again. Any other status may mean
@@ -152,11 +147,25 @@ class KeyedWrite:
         except (OpenAPIToolsError, OSError) as error:
             logger.warning("the key of a write that failed stays in use: %s", error)
 
-    async def _write_record(self, result: ToolResult | None) -> None:
+    async def _begin_again(self, record: bytes) -> None:
+        # No other call with the key is under way, so an earlier one ended without a result.
+        if not self.is_repeatable:
+            raise CallError(
+                "connection",
+                "an earlier call with this idempotency key may have run, but its result is "
+                "unknown; this call was not sent. Check the state of the API, then call with "
+                "another key.",
+                retryable=False,
+            )
+        await self.state.put(self.record_key, record, _LIFETIME)
+
+    def _make_record(self, result: ToolResult | None) -> bytes:
         names = ("output", "metadata", "header_note")
         stored = None if result is None else {name: getattr(result, name) for name in names}
-        record = {"arguments": self.arguments, "result": stored}
-        await self.state.put(self.record_key, dump_json_bytes(record), _LIFETIME)
+        # A state whose connection was lost may find the record that it has just stored: only by
+        # the name of the call is that one no earlier call's.
+        record = {"arguments": self.arguments, "result": stored, "call": uuid.uuid4().hex}
+        return dump_json_bytes(record)
 
 
 def _end_write(write: asyncio.Future[ToolResult]) -> None:

@@ -5,6 +5,7 @@ import asyncio
 from documents import document, operation
 
 from openapi_tools import Context, load_tools
+from openapi_tools.state.redis_channel import RedisChannel
 from openapi_tools.state.redis_state import RedisState
 
 PATHS = {"/pets": {"post": operation(operationId="add_pet")}}
@@ -47,3 +48,21 @@ async def test_nothing_is_sent_while_redis_is_away(recorder, redis_server):
 
     assert result.error["type"] == "connection"
     assert recorder.requests == []
+
+
+async def test_a_write_is_sent_whose_record_was_stored_before_the_connection_was_lost(
+    recorder, redis_server, monkeypatch
+):
+    run_script = RedisChannel.run_script
+
+    async def run_twice(*arguments):
+        await run_script(*arguments)
+        return await run_script(*arguments)
+
+    monkeypatch.setattr(RedisChannel, "run_script", run_twice)
+    async with loaded(recorder, redis_server) as toolset:
+        for key in ("step-1", "step-1", "step-2"):
+            result = await toolset.call("add_pet", {}, context=Context(idempotency_key=key))
+            assert result.success
+
+    assert len(recorder.requests) == 2
