@@ -76,8 +76,9 @@ def _list_cases(
 def _format_text(evaluations: Mapping[str, Evaluation], rows: Mapping[str, Row]) -> Iterator[str]:
     width = terminal_width()
     first = next(iter(evaluations.values()))
-    for case in first.as_data()["cases"]:
-        yield from _format_case(case, width)
+    for name, evaluation in evaluations.items():
+        for case in evaluation.as_data()["cases"]:
+            yield from _format_case(case, width, name if len(evaluations) > 1 else "")
     yield ""
     if len(evaluations) > 1:
         yield from _format_table(rows, width)
@@ -85,9 +86,9 @@ def _format_text(evaluations: Mapping[str, Evaluation], rows: Mapping[str, Row])
     yield from _wrap(_describe_total(first, rows), width)
 
 
-def _format_case(case: Row, width: int | None) -> Iterator[str]:
+def _format_case(case: Row, width: int | None, variant: str) -> Iterator[str]:
     verdict = "passed" if case["passed"] else "failed"
-    name = clean(case["name"], lines=False)
+    name = clean(f"{variant}: {case['name']}" if variant else case["name"], lines=False)
     tokens = case["tokens"]["input"] + case["tokens"]["output"]
     facts = ", ".join(
         [

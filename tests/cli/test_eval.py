@@ -254,3 +254,11 @@ def test_words_of_a_document_stay_strings_of_the_cases(run, write):
 
 def test_the_schema_of_cases_is_printed(run):
     assert json.loads(run("init", "--cases", "--schema").stdout) == cases_schema()
+
+
+def test_every_mode_says_what_was_wrong(evaluate):
+    text = evaluate(SHOP, "shop", "lazy", "--compare", "search").stdout
+
+    assert text.count("failed tools: look-only: 0 calls") == 1
+    assert text.count("failed search: look-only: 0 calls") == 1
+    assert "\nmissing call                5       5\n" in text

@@ -70,6 +70,8 @@ async def hang(*_):
 READ, ORDERED = ("list_items", {}), ("place_order", {"items": TEAS})
 ADDED, REMOVED = ("add_item", CAKE), ("remove_item", {"itemId": 1})
 EXPECT_ORDER = {"expect": {"calls": [ORDER]}}
+DEEP = {}
+DEEP["deeper"] = DEEP
 FAULTS = {
     "nothing is called": (scripted(), EXPECT_ORDER, ["missing_call"]),
     "one of two calls": (
@@ -141,6 +143,18 @@ FAULTS = {
     "a call without a name": (
         scripted({"tool_calls": [{"id": "1", "function": {}}]}), {}, ["model_error"]
     ),
+    "arguments that are not JSON": (
+        scripted({"tool_calls": [{"function": {"name": "list_items", "arguments": {"a": {1}}}}]}),
+        {}, ["model_error"],
+    ),
+    "arguments without an end": (
+        scripted({"tool_calls": [{"function": {"name": "list_items", "arguments": DEEP}}]}),
+        {}, ["model_error"],
+    ),
+    "arguments that are a list": (
+        scripted({"tool_calls": [{"function": {"name": "list_items", "arguments": []}}]}),
+        {}, ["refused"],
+    ),
     "an exception": (fail, EXPECT_ORDER, ["model_error"]),
 }  # fmt: skip
 
@@ -186,6 +200,10 @@ RIGHT = {
     ),
     "as many turns as allowed": (scripted(calls(READ)), {"limits": {"turns": 2}}),
     "text alone": (scripted("I cannot do that."), {}),
+    "half a character": (
+        scripted({**calls(ORDERED), "content": "\ud83d"}, {"content": "\ud83d \x00"}),
+        EXPECT_ORDER,
+    ),
 }  # fmt: skip
 
 

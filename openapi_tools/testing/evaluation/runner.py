@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from openapi_tools.common.json_values import dump_json_bytes, parse_json_bytes
+from openapi_tools.common.json_values import dump_json_bytes
 from openapi_tools.errors import DeniedError, InputError
 from openapi_tools.result import Context
 from openapi_tools.search.costs import offer_tools
@@ -109,7 +110,7 @@ class CaseRunner:
         self._model, self._seconds = model, seconds
         self._profile = str(getattr(model, "profile", "openai"))
         self._definitions = dump_json_bytes(self._offered.definitions(self._profile))
-        self._definition_tokens = count_tokens(parse_json_bytes(self._definitions))
+        self._definition_tokens = count_tokens(json.loads(self._definitions))
 
     def reset(self) -> None:
         """Undo what earlier runs have changed at the mock."""
@@ -145,7 +146,7 @@ class CaseRunner:
 
     async def _converse(self, case: EvalCase, run: CaseRun) -> None:
         # A model may change what it is passed, so it gets copies.
-        tools = parse_json_bytes(self._definitions)
+        tools = json.loads(self._definitions)
         most_turns = case.limits.turns or TURNS
         most_tokens = case.limits.tokens
         context = Context(approve=lambda _: case.approve, conversation=f"{case.name}/{run.seed}")
@@ -169,7 +170,7 @@ class CaseRunner:
         run.turns += 1
         reply = await ask_model(
             self._model,
-            parse_json_bytes(dump_json_bytes(run.messages)),
+            json.loads(dump_json_bytes(run.messages)),
             tools,
             seed=run.seed,
             seconds=self._seconds,
