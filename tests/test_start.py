@@ -91,7 +91,7 @@ STARTS = {
     ),
     "serve": (
         cli("serve", GOTIFY),
-        NEVER | WRITERS | SERVERS | READERS - {"urllib.request"} | {"pydantic_monty"}
+        NEVER | WRITERS | SERVERS | READERS - {"urllib.request"} | {"jsonschema_rs"}
         | COMMANDS - {"openapi_tools.cli.serve_command"},
     ),
     "generate": (cli("generate", GOTIFY, "--name", "gotify", "--output", PACKAGE, "--check"),
@@ -121,7 +121,7 @@ def test_a_process_imports_only_what_it_needs(start):
 
 # Beside the modules of the package `mcp`, which its public modules import for every server.
 SERVED_WITH = {
-    "click", "jmespath", "jsonschema_rs", "openapi_tools", "platformdirs", "sqlite3",
+    "click", "jmespath", "openapi_tools", "platformdirs", "sqlite3",
 }  # fmt: skip
 
 

@@ -10,7 +10,7 @@ Spec: JSON Schema 2020-12, Core, sections 8 and 10, for the schemas that look at
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.common.json_schema import SCHEMA_KEYWORDS, SCHEMA_LIST_KEYWORDS
@@ -58,11 +58,21 @@ _SMALLEST = 1e-9
 
 def compile_schema(schema: Schema, *, size_limit: int = LARGEST_PATTERN) -> Draft202012Validator:
     """Return a validator that runs in linear time; ValueError for a keyword's value."""
-    # Start-up time: loading imports this module, and few loads compile a schema.
-    from jsonschema_rs import Draft202012Validator, RegexOptions
+    validators = import_validators()
+    options = validators.RegexOptions(size_limit=size_limit)
+    validator: Draft202012Validator = validators.Draft202012Validator(
+        schema, retriever=_refuse, pattern_options=options
+    )
+    return validator
 
-    options = RegexOptions(size_limit=size_limit)
-    return Draft202012Validator(schema, retriever=_refuse, pattern_options=options)
+
+@cache
+def import_validators() -> Any:
+    """Return the package jsonschema-rs."""
+    # Start-up time, and 3 MiB: few loads, and few lists of tools, compile a schema.
+    import jsonschema_rs
+
+    return jsonschema_rs
 
 
 def _refuse(uri: str) -> Any:

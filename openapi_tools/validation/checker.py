@@ -14,8 +14,6 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from jsonschema_rs import ValidationError
-
 from openapi_tools.common import json_schema, json_values
 from openapi_tools.errors import InputError
 from openapi_tools.redaction import excerpt
@@ -28,6 +26,7 @@ from openapi_tools.validation.check_cost import (
     PricedValidator,
     ValueSize,
     compile_schema,
+    import_validators,
     measure_value,
     pattern_size,
     subschema_groups,
@@ -172,7 +171,7 @@ class Checker:
         if size.values <= _LARGEST and judge.can_check(size):
             try:
                 judge.validator.validate(arguments)
-            except ValidationError as error:
+            except import_validators().ValidationError as error:
                 yield from read_flaws([error], judge.schema)
 
 

@@ -7,9 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-import jsonschema_rs
-
 from openapi_tools.common.json_values import as_dict, as_list, follow_references
+from openapi_tools.validation.check_cost import import_validators
 
 Path = tuple[str, ...]
 _DEEPEST = 12
@@ -265,8 +264,8 @@ def _sample_string(schema: Mapping[str, Any]) -> str:
         return text
     keywords = {key: schema[key] for key in ("pattern", "minLength", "maxLength") if key in schema}
     try:  # with an engine for regular expressions that cannot hang
-        fits = jsonschema_rs.validator_for(keywords).is_valid
-    except (ValueError, jsonschema_rs.ValidationError):
+        fits = import_validators().validator_for(keywords).is_valid
+    except (ValueError, import_validators().ValidationError):
         return text
     pattern = keywords["pattern"]
     spelled = (_spell_pattern(each) for each in (pattern, _take_first_branch(pattern)))
