@@ -84,6 +84,11 @@ def inject_trace_headers(headers: dict[str, str]) -> None:
     TraceContextTextMapPropagator().inject(headers)
 
 
+def has_tracer() -> bool:
+    """Return whether a program has set a provider of spans, which do nothing otherwise."""
+    return not _is_noop(trace.get_tracer_provider())
+
+
 def _is_noop(provider: object) -> bool:
     # The API's own providers do nothing until a program sets others.
     return type(provider).__module__.startswith(_NOOP)

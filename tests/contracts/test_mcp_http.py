@@ -4,6 +4,8 @@ import asyncio
 import json
 import shutil
 import socket
+import subprocess
+import sys
 from contextlib import asynccontextmanager
 
 import httpx
@@ -304,6 +306,50 @@ async def test_a_question_that_is_no_longer_open_is_withdrawn(api):
     assert withdrawal["method"] == "notifications/cancelled"
     assert withdrawal["params"] == {"requestId": question["id"]}
     assert b"write was not approved." in body
+
+
+TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+PROGRAM = """
+import asyncio
+from mcp import Client
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from openapi_tools import load_tools
+from openapi_tools.contracts.mcp import create_server
+server = create_server(load_tools({"openapi": "3.1.0", "paths": {}}))
+async def list_tools():
+    async with Client(server) as client:
+        await client.list_tools()
+asyncio.run(list_tools())
+spans, tracers = InMemorySpanExporter(), TracerProvider()
+tracers.add_span_processor(SimpleSpanProcessor(spans))
+trace.set_tracer_provider(tracers)
+asyncio.run(list_tools())
+print(*(span.kind.name + " " + span.name for span in spans.get_finished_spans()), sep=", ")
+"""
+
+
+async def test_the_trace_of_a_client_goes_on_to_the_api(era, api):
+    async with peer_of(api.server(trace_context=True), era) as peer:
+        await peer.call("b", _meta={"traceparent": TRACE})
+        await peer.call("b")
+
+    first, second = (request.headers.get("traceparent", "") for request in api.requests)
+    assert first.split("-")[1] == TRACE.split("-")[1]
+    assert second == ""
+
+
+@pytest.mark.long
+def test_requests_have_spans_once_a_program_wants_them():
+    pytest.importorskip("opentelemetry.sdk", reason="the extra otel is not installed")
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert "SERVER tools/list" in done.stdout
 
 
 class Events(EventStore):
