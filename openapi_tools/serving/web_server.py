@@ -36,6 +36,7 @@ with require_extra("browse"):  # the extra `mcp` brings it, too
 
 _PATIENCE = 3
 _JOINED = 64 * 1024  # bytes
+_YOUNG_OBJECTS = 10_000
 
 
 class _AnnouncingServer(uvicorn.Server):
@@ -95,6 +96,8 @@ def freeze_objects() -> None:
     gc.unfreeze()
     gc.collect()
     gc.freeze()
+    # A call makes some thousand objects and hardly any cycles: Python's 700 is every few calls.
+    gc.set_threshold(_YOUNG_OBJECTS, *gc.get_threshold()[1:])
 
 
 def make_config(app: Any, options: Mapping[str, Any] | None = None) -> uvicorn.Config:

@@ -161,6 +161,7 @@ async def test_a_process_of_its_own_freezes_documents_when_they_are_loaded(serve
     """Garbage collection would walk them while calls wait."""
     config = configured(tmp_path, **servers[2])
     started = await asyncio.to_thread(start_server, str(config), {})
+    thresholds = gc.get_threshold()
     try:
         with open_socket("127.0.0.1", 0) as place:
             async with running_at(place, started, owns_process=True):
@@ -172,6 +173,7 @@ async def test_a_process_of_its_own_freezes_documents_when_they_are_loaded(serve
                 refrozen = gc.get_freeze_count()
     finally:
         gc.unfreeze()
+        gc.set_threshold(*thresholds)
 
     assert 10_000 < frozen < refrozen
 
