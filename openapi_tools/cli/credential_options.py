@@ -32,6 +32,7 @@ _FORMS = {
     "--header": "'NAME: $VAR'",
     "--bearer": "'$VAR'",
     "--basic": "'$USER:$PASSWORD'",
+    "--model-key": "'$NAME'",
 }
 
 
@@ -81,6 +82,11 @@ def read_credentials(pairs: Sequence[str]) -> dict[str, Any]:
             value = _value_of_variable(reference, "--credential", f" {scheme!r:.100}")
             credentials[scheme] = Secret(value)
     return credentials
+
+
+def read_secret(reference: str, option: str) -> Secret:
+    """Return the value of the environment variable that an option names."""
+    return Secret(_value_of_variable(reference, option))
 
 
 def _value_of_variable(reference: str, option: str, subject: str = "") -> str:

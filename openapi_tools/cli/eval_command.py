@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from openapi_tools.cli.credential_options import read_credentials
+from openapi_tools.cli.credential_options import read_secret
 from openapi_tools.cli.eval_report import make_report
 from openapi_tools.cli.output import print_note
 from openapi_tools.cli.progress import show_progress
@@ -25,7 +25,6 @@ from openapi_tools.cli.tool_loading import (
 )
 from openapi_tools.configuration.config_file import read_configuration
 from openapi_tools.errors import OutputError, SettingsError
-from openapi_tools.redaction import Secret
 from openapi_tools.testing.evaluation.cases import read_cases
 from openapi_tools.testing.evaluation.evaluate import evaluate
 from openapi_tools.testing.evaluation.models import ChatEndpoint, load_model
@@ -77,13 +76,7 @@ def _read_model(options: Mapping[str, Any]) -> Callable[..., Any]:
     text, reference = options["model"], options["model_key"]
     if "://" not in text:
         return load_model(text, options["model_dir"] or Path())
-    key = None
-    if reference:
-        # A secret in an argument is in the shell's history and in the list of processes.
-        if not reference.startswith("$"):
-            reason = "--model-key takes '$NAME', where NAME is an environment variable."
-            raise click.UsageError(reason)
-        key = Secret(str(read_credentials((f"model-key={reference}",))["model-key"]))
+    key = read_secret(reference, "--model-key") if reference else None
     return ChatEndpoint(text, name=options["model_name"], key=key)
 
 

@@ -8,6 +8,7 @@ import pytest
 import yaml
 from corpus import FOLDER
 from doc_pages import ROOT
+from servers.chat import endpoint
 
 from openapi_tools.testing.evaluation.case_tables import cases_schema
 
@@ -262,3 +263,28 @@ def test_every_mode_says_what_was_wrong(evaluate):
     assert text.count("failed tools: look-only: 0 calls") == 1
     assert text.count("failed search: look-only: 0 calls") == 1
     assert "\nmissing call                5       5\n" in text
+
+
+def test_a_url_gets_its_key_and_the_seed(run):
+    message = {"choices": [{"message": {"role": "assistant", "content": "Done."}}]}
+    with endpoint(message) as (url, requests):
+        result = run(
+            *("eval", SHOP, "--cases", EXAMPLES / "shop-cases.yaml", "--model", f"{url}/v1"),
+            *("--model-name", "small", "--model-key", "$MODEL_KEY", "--seed", "4"),
+            env={"MODEL_KEY": "key-of-the-model"},
+        )
+
+    (_, headers, body), *_ = requests
+    assert (result.exit_code, len(requests)) == (0, 5)
+    assert headers["authorization"] == "Bearer key-of-the-model"
+    assert (body["model"], body["seed"]) == ("small", 4)
+    assert "key-of-the-model" not in result.output
+
+
+def test_transcripts_that_cannot_be_written_are_one_line(evaluate, tmp_path):
+    (tmp_path / "file").write_text("")
+
+    result = evaluate(SHOP, "shop", "lazy", "--transcripts", tmp_path / "file")
+
+    assert result.exit_code == 2
+    assert "cannot be written" in result.stderr
