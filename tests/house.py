@@ -410,8 +410,10 @@ def trace_load():
     """Trace a load of a small YAML document, its first schema and its first operation."""
     from openapi_tools import Settings, load_tools
 
+    settings = Settings(cache=False)
+
     def load():
-        toolset = load_tools(ROOT / "specs/museum.yaml", settings=Settings(cache=False))
+        toolset = load_tools(ROOT / "specs/museum.yaml", settings=settings)
         tool = toolset["buy_museum_tickets"]
         assert tool.description
         assert tool.input_schema

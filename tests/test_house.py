@@ -8,7 +8,7 @@ import pytest
 
 pytestmark = pytest.mark.untraced
 
-CEILINGS = {"load, schema and operation: modules": 28}
+CEILINGS = {"load, schema and operation: modules": 26}
 """Today's numbers of the rows whose bound is not met yet; lower them with the numbers."""
 
 

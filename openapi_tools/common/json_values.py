@@ -210,11 +210,11 @@ def dump_json_bytes(value: Any) -> bytes:
 
 @contextmanager
 def paused_gc() -> Iterator[None]:
-    """Pause the collector while modules are imported, or while a parser builds its values.
+    """Pause the collector while modules are imported, or a document or a search index is built.
 
     It finds nothing in new modules, dicts and lists, and takes a third of the time of a parse and a
-    sixth of that of imports. What was built then counts as old: it stays, and a young collection
-    need not walk over all of it.
+    sixth of that of imports or an index. What was built then counts as old: it stays, and a young
+    collection need not walk over all of it.
     """
     was_enabled = gc.isenabled()
     gc.disable()

@@ -123,6 +123,7 @@ class Document:
         entry.self_uri = address if is_url_reference(address) else ""
         self.references = References(entry, retriever.retrieve)
         self._methods = {method: method.upper() for method in self.dialect.methods}
+        self._locations = frozenset((*self.dialect.locations, *self.dialect.leftovers))
         # What operations share is read once; nodes live as long as the document, so ids are keys.
         self._servers: dict[int, tuple[Server, ...]] = {}
         self._lists: dict[tuple[int, bytes], ParameterNodes] = {}
@@ -338,8 +339,7 @@ class Document:
             name = location
         if not isinstance(name, str) or not name:
             raise InvalidDocument(f"'name' of a parameter is {name!r:.60}; it must be a string.")
-        readable = (*self.dialect.locations, *self.dialect.leftovers)
-        if not isinstance(location, str) or location not in readable:
+        if not isinstance(location, str) or location not in self._locations:
             allowed = ", ".join(self.dialect.locations)
             reason = f"'in' is {location!r:.60}; {self.dialect.version} has {allowed}."
             raise InvalidDocument(reason)

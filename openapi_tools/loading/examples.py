@@ -10,6 +10,7 @@ import json
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from openapi_tools.common.json_values import as_dict
 from openapi_tools.common.visible_text import strip_hidden_in
 from openapi_tools.errors import DocumentError
 from openapi_tools.loading.keyword_values import ABSENT, is_longer
@@ -71,27 +72,28 @@ def find_fitting_example(values: Iterable[Any], schema: Node, schemas: Schemas, 
     It is read as it is meant, as JSON in a string; `ABSENT` where none fits.
     """
     for value in islice(values, _MOST):
-        if is_longer(value, limit):
-            continue
-        shown = SchemaExamples(schema, DefinitionFinder(schemas.closed_definition))
-        try:
-            meaning = shown.convert_value(strip_hidden_in(value))
-        except OpenDefinitionError:
-            continue
-        if meaning is not ABSENT:
+        if (meaning := _fit_example(value, schema, schemas, limit)) is not ABSENT:
             return meaning
     return ABSENT
 
 
-def _meanings(value: Any) -> Iterator[Any]:
-    yield value
+def _fit_example(value: Any, schema: Node, schemas: Schemas, limit: int) -> Any:
+    if is_longer(value, limit):
+        return ABSENT
+    try:
+        definitions = DefinitionFinder(schemas.closed_definition)
+        return SchemaExamples(schema, definitions).convert_value(strip_hidden_in(value))
+    except OpenDefinitionError:
+        return ABSENT
+
+
+def _read_object(value: Any) -> Node:
     if isinstance(value, str):
         try:
-            yield json.loads(value)
+            value = json.loads(value)
         except (ValueError, RecursionError):
-            return
-    elif isinstance(value, int | float):
-        yield json.dumps(value)
+            return {}
+    return as_dict(value)
 
 
 def add_property_examples(
@@ -103,9 +105,9 @@ def add_property_examples(
     """
     best: Node = {}
     for value in islice(values, _MOST):
-        example = next((each for each in _meanings(value) if isinstance(each, dict)), {})
+        example = _read_object(value)
         parts = {
-            name: find_fitting_example([example[name]], schema, schemas, limit)
+            name: _fit_example(example[name], schema, schemas, limit)
             for name, schema in properties.items()
             if name in example
             and isinstance(schema, dict)

@@ -70,9 +70,10 @@ class Inputs:
         if key not in self._schemas:
             schema = self._build_schema(arguments + _body_arguments(content))
             self._schemas[key] = (schema, arguments)  # which keeps their ids
-        schema = dict(self._schemas[key][0])
-        for part in schema.keys() & {"properties", "required"}:
-            schema[part] = schema[part].copy()
+        schema = self._schemas[key][0].copy()
+        schema["properties"] = schema["properties"].copy()
+        if "required" in schema:
+            schema["required"] = schema["required"].copy()
         return schema
 
     def _build_schema(self, arguments: list[InputArgument]) -> Node:

@@ -65,18 +65,20 @@ def is_longer(value: Any, limit: int) -> bool:
     stack = [value]
     while stack and size <= limit:
         item = stack.pop()
-        if isinstance(item, dict):
-            size += sum(len(str(key)) + 4 for key in item)
+        if isinstance(item, str):
+            size += len(item) + 3
+            if _has_control_characters(item):
+                return True
+        elif isinstance(item, dict):
+            size += sum(map(len, map(str, item))) + 4 * len(item)
             stack.extend(item.values())
             stack.extend(item)
         elif isinstance(item, list):
             size += 2 * len(item)
             stack.extend(item)
         else:
-            size += len(item) + 3 if isinstance(item, str) else _SIZE_OF_SCALAR
+            size += _SIZE_OF_SCALAR
             if isinstance(item, float) and not isfinite(item):
-                return True
-            if isinstance(item, str) and _has_control_characters(item):
                 return True
     return size > limit
 

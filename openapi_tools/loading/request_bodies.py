@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from html import escape
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.common import http_rules
 from openapi_tools.common.json_schema import ensure_items, is_binary, is_file
@@ -106,7 +106,7 @@ class RequestBodies:
         result = Content(chosen, alternatives, is_true(node.get("required")), schema)
         result.file = (
             not preferences
-            and http_rules.is_text(chosen)
+            and _read_form(chosen).name == "text"
             and any(map(http_rules.is_bytes, alternatives))
         )
         self._complete_content(result, declared, owner, as_string(node.get("description")))
@@ -134,12 +134,12 @@ class RequestBodies:
     def _media_type_of_files(
         self, kind: str, schema: Node, content: Node, resource: Resource
     ) -> str:
-        # Bytes have no place in JSON and urlencoded forms.
-        if not (http_rules.is_json(kind) or http_rules.is_form(kind)):
-            return ""
         others = [other for other in content if other != kind]
         if not others:
             return ""  # most bodies
+        # Bytes have no place in JSON and urlencoded forms.
+        if not (http_rules.is_json(kind) or http_rules.is_form(kind)):
+            return ""
         upload = next(filter(http_rules.is_multipart, others), "")
         if upload and self._forms.has_files(schema):
             return upload
@@ -156,7 +156,8 @@ class RequestBodies:
         if "itemSchema" in declared and "schema" not in declared:
             return {"type": "array", "items": convert(declared["itemSchema"], resource)}
         schema = convert(declared.get("schema"), resource)
-        is_list = _family(kind) == "" and http_rules.is_sequential(kind)
+        form = _read_form(kind)
+        is_list = form.name == "lines" and not form.is_wildcard
         return self._lines_schema(schema) if is_list else schema
 
     def _lines_schema(self, schema: Node) -> Node:
@@ -177,37 +178,37 @@ class RequestBodies:
         self, content: Content, declared: Node, resource: Resource, words: str
     ) -> None:
         kind, schema = content.media_type, content.schema
-        if http_rules.is_merge_patch(kind):
+        form = _read_form(kind)
+        if form.is_merge_patch:
             schema = self._document.schemas.patch(schema)
-        family = _family(kind)
-        if family == "form":
-            form = self._forms.read(kind, schema, declared, resource)
-            schema, content.encodings, content.headers = form
+        if form.name == "form":
+            parts = self._forms.read(kind, schema, declared, resource)
+            schema, content.encodings, content.headers = parts
         inner = self._document.schemas.content(schema)
-        if family == "wildcard" and not is_file(inner, untyped=True):
-            kind = content.media_type = "application/json"
-        if family == "form":
-            content.schema, content.flat = (
-                schema,
-                self._is_flat(schema, inner, required=content.required),
-            )
-            return
-        if is_binary(inner) and (http_rules.is_json(kind) or http_rules.is_sequential(kind)):
-            content.file = True
-            schema = file_argument_schema(self._settings, inner, "The body, as it is sent.")
-        elif family == "json" or http_rules.is_json(kind):
+        if form.name == "form":
             content.flat = self._is_flat(schema, inner, required=content.required)
-            schema = inner if content.flat else schema
-        elif http_rules.is_text(kind):
-            schema = self._text_schema(kind, inner, declared, resource, words)
-            if content.file:
-                described = self._add_description(schema, words)
-                schema = file_argument_schema(
-                    self._settings, described, "The body, as text or as bytes."
-                )
-        elif not http_rules.is_sequential(kind):
-            content.file = True
-            schema = file_argument_schema(self._settings, inner, "The body's bytes.")
+            content.schema = schema
+            return
+        if form.is_wildcard and not is_file(inner, untyped=True):
+            content.media_type = "application/json"
+            form = _read_form(content.media_type)
+        match form.name:
+            case "json" | "lines" if is_binary(inner):
+                content.file = True
+                schema = file_argument_schema(self._settings, inner, "The body, as it is sent.")
+            case "json":
+                content.flat = self._is_flat(schema, inner, required=content.required)
+                schema = inner if content.flat else schema
+            case "text":
+                schema = self._text_schema(kind, inner, declared, resource, words)
+                if content.file:
+                    described = self._add_description(schema, words)
+                    schema = file_argument_schema(
+                        self._settings, described, "The body, as text or as bytes."
+                    )
+            case "bytes":
+                content.file = True
+                schema = file_argument_schema(self._settings, inner, "The body's bytes.")
         content.schema = self._add_description(schema, words)
 
     def _text_schema(
@@ -281,13 +282,25 @@ def _rank(kind: str) -> int:
     return ranks.index(True) if True in ranks else len(ranks)
 
 
+class _BodyForm(NamedTuple):
+    """How a body of a media type is written: as `form`, `json`, `lines`, `text` or `bytes`."""
+
+    name: str
+    is_wildcard: bool
+    is_merge_patch: bool
+
+
 @lru_cache(maxsize=1024)
-def _family(kind: str) -> str:
+def _read_form(kind: str) -> _BodyForm:
     if http_rules.is_form(kind) or http_rules.is_multipart(kind):
-        return "form"
-    if http_rules.is_wildcard(kind):
-        return "wildcard"
-    return "json" if http_rules.is_json(kind) else ""
+        name = "form"
+    elif http_rules.is_json(kind):
+        name = "json"
+    elif http_rules.is_sequential(kind):
+        name = "lines"
+    else:
+        name = "text" if http_rules.is_text(kind) else "bytes"
+    return _BodyForm(name, http_rules.is_wildcard(kind), http_rules.is_merge_patch(kind))
 
 
 def _outline_xml(node: Any, resource: Resource, references: References) -> str:

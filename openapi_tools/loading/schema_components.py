@@ -122,6 +122,8 @@ def _collect_names(nodes: list[Any], below: list[Any]) -> set[str]:
             continue
         if "$ref" in node:
             names.add(target_name(node))
+        if APPLICATORS.isdisjoint(node):
+            continue  # most schemas
         nodes.extend(iter_subschemas(node, IN_PLACE_KEYWORDS))
         below.extend(iter_subschemas(node, _BELOW_KEYWORDS))
     return names

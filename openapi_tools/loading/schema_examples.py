@@ -19,7 +19,6 @@ from openapi_tools.loading.keyword_values import (
     ABSENT,
     LIMITS_BESIDE_TYPE,
     MAX_LITERAL,
-    PART_KEYWORDS,
     REFERRING,
 )
 from openapi_tools.loading.patterns import matches
@@ -39,6 +38,7 @@ _STRING = frozenset({str})
 _DIRECT = frozenset(
     {"type", "enum", "const", "pattern", "minLength", "maxLength", "minimum", "maximum"}
     | {"exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minItems", "maxItems"}
+    | {"minProperties", "maxProperties", "uniqueItems"}
     | {"items", "properties", "required", "additionalProperties", "$ref", "allOf", "anyOf"}
 )
 _MAX_SCHEMAS = 2_000  # schemas that judge one value; a value with more of them counts as fitting
@@ -105,9 +105,9 @@ def _fits_beside_type(schema: Node, value: Any, definitions: DefinitionFinder, d
 
 
 def _satisfies_all(keywords: frozenset[str], schema: Node, value: Any) -> bool:
-    # A loop, here and below: this runs for each value that is shown, and generators cost more.
-    for keyword in keywords:
-        if keyword not in PART_KEYWORDS and not satisfies(keyword, schema[keyword], value):
+    # Loops, here and below: this runs for each value that is shown, and generators cost more.
+    for keyword in _CHECKED.intersection(keywords):
+        if not satisfies(keyword, schema[keyword], value):
             return False
     return True
 
@@ -159,6 +159,8 @@ def satisfies(keyword: str, limit: Any, value: Any) -> bool:
         return True
     if keyword in _OF_ARRAYS and not isinstance(value, list):
         return True
+    if keyword in _OF_OBJECTS and not isinstance(value, dict):
+        return True
     check = _CHECKS.get(keyword)
     return check is None or check(limit, value)
 
@@ -185,6 +187,11 @@ _OF_STRINGS: Mapping[str, Callable[[Any, Any], bool]] = {
 _OF_ARRAYS: Mapping[str, Callable[[Any, Any], bool]] = {
     "minItems": lambda least, value: len(value) >= least,
     "maxItems": lambda most, value: len(value) <= most,
+    "uniqueItems": lambda unique, value: not unique or len(unique_values(value)) == len(value),
+}
+_OF_OBJECTS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "minProperties": lambda least, value: len(value) >= least,
+    "maxProperties": lambda most, value: len(value) <= most,
 }
 _CHECKS: Mapping[str, Callable[[Any, Any], bool]] = {
     "type": _is_one_of,
@@ -193,7 +200,9 @@ _CHECKS: Mapping[str, Callable[[Any, Any], bool]] = {
     **_OF_NUMBERS,
     **_OF_STRINGS,
     **_OF_ARRAYS,
+    **_OF_OBJECTS,
 }
+_CHECKED = frozenset(_CHECKS)
 
 
 class _SchemaExcerpt:

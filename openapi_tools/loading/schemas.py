@@ -285,14 +285,14 @@ class Schemas:
             words = add_enum_words(out.get("description", ""), node, self._limit)
             out |= {"description": words} if words else {}
         kind = out.get("type", "string")
+        also_null = False
         # A fast way for most schemas: documents have tens of thousands.
-        if keyword_values.TRANSLATED.isdisjoint(node) and kind.__class__ is str and kind in TYPES:
-            also_null = False
-        else:
+        if not (
+            kind.__class__ is str and kind in TYPES and keyword_values.TRANSLATED.isdisjoint(node)
+        ):
             out = self._translate(out, node, resource, report)
-            also_null = keyword_values.is_nullable(node)
-        needs_items = "items" not in out and "array" in out.get("type", ())
-        if not also_null and not needs_items and _SETTLED.isdisjoint(out):
+            also_null, kind = keyword_values.is_nullable(node), out.get("type", ())
+        if not also_null and _SETTLED.isdisjoint(out) and ("items" in out or "array" not in kind):
             return out  # most schemas
         return self._finish(out, report, also_null=also_null, may_be_empty=may_be_empty)
 

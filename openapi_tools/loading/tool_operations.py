@@ -200,6 +200,8 @@ class _Usability:
     def _check_references(
         self, node: Any, resource: Resource, operation: OperationNode, inner: str
     ) -> None:
+        if (id(node), id(resource)) in self._clean:
+            return  # a component that another operation has
         seen: set[tuple[int, int]] = set()
         waiting = [(node, resource)]
         follow = self._document.references.follow
@@ -224,7 +226,9 @@ def _find_references(root: Any, local: tuple[str, ...]) -> Collection[Any]:
     refs: dict[Any, Any] = {}
     nodes = [root]
     for node in nodes:  # which grows on the way: breadth first
-        for key in node if node.__class__ is dict else ():
+        if node.__class__ is not dict or _WATCHED.isdisjoint(node):
+            continue  # half of them
+        for key in node:
             if key not in _WATCHED:  # before a look at the value, which may be far away in memory
                 continue
             value = node[key]
@@ -232,7 +236,7 @@ def _find_references(root: Any, local: tuple[str, ...]) -> Collection[Any]:
                 objects = as_list(value) if key == "prefixEncoding" else as_dict(value).values()
                 nodes += objects
                 for each in objects:
-                    if not isinstance(each, dict | bool) and each is not None:
+                    if not isinstance(each, (dict, bool, type(None))):
                         raise InvalidDocument(f"{key!r} must hold objects, this is {each!r:.60}.")
             elif key != "$ref":
                 nodes += _schemas_at(key, value)

@@ -60,6 +60,7 @@ _LOCATIONS = {
     "querystring": "querystring",
     **dict.fromkeys(("formdata", "form"), "formData"),
 }
+_STANDARD_LOCATIONS = frozenset(_LOCATIONS.values())
 _STYLES = {"csv": "", "ssv": "spaceDelimited", "tsv": "tabDelimited", "pipes": "pipeDelimited"}
 _DELIMITERS = {"csv": ",", "ssv": " ", "tsv": "\t", "pipes": "|"}
 _ANNOTATIONS = ("title", "description", "default", "example", "examples", "deprecated")
@@ -133,7 +134,9 @@ def _unsupported_version(key: str, version: object, name: str) -> InvalidDocumen
 
 def standard_location(written: object) -> object:
     """Return a parameter's `in` as the standard writes it; anything else stays."""
-    return _LOCATIONS.get(fold_name(written), written) if isinstance(written, str) else written
+    if not isinstance(written, str) or written in _STANDARD_LOCATIONS:
+        return written
+    return _LOCATIONS.get(fold_name(written), written)
 
 
 def has_spread_schema(declared: Node) -> bool:

@@ -83,17 +83,17 @@ class Index:
     def build(cls, tools: Sequence[Any]) -> Index:
         """Return the index of tools, whose numbers are their places in the sequence."""
         cached_terms = lru_cache(maxsize=None)(terms)
-        counted = [
-            {
-                name: [*chain.from_iterable(map(cached_terms, texts))]
-                for name, texts in texts.items()
-            }
-            for texts in map(tool_texts, tools)
-        ]
+        counted, path_weights = [], []
+        for tool in tools:
+            texts = tool_texts(tool)
+            counted.append(
+                {name: [*chain.from_iterable(map(cached_terms, texts[name]))] for name in FIELDS}
+            )
+            path_weights.append(_path_weights(tool, *texts["summary"]))
         totals = {name: sum(len(each[name]) for each in counted) for name in FIELDS}
         postings: dict[str, tuple[array[int], array[float]]] = {}
         for number, fields in enumerate(counted):
-            weights_by_term = _weights(fields, totals, len(counted)) | _path_weights(tools[number])
+            weights_by_term = _weights(fields, totals, len(counted)) | path_weights[number]
             for term, weight in weights_by_term.items():
                 if term not in postings:
                     postings[term] = array("I"), array("f")
@@ -137,10 +137,9 @@ def _weights(fields: dict[str, list[str]], totals: dict[str, int], count: int) -
     return weights
 
 
-def _path_weights(tool: Any) -> dict[str, float]:
+def _path_weights(tool: Any, summary: str) -> dict[str, float]:
     segments = [segment for segment in tool.path.split("/") if segment and "{" not in segment]
-    text = f"{tool.name}/{tool.path}/{tool.description.partition(chr(10))[0]}"
-    words = [part.lower() for part in _PART.findall(text)]
+    words = [part.lower() for part in _PART.findall(f"{tool.name}/{tool.path}/{summary}")]
     is_for_caller = not _CALLER_WORDS.isdisjoint(words) or (
         "user" in words and not _CALLER_PAIRS.isdisjoint(pairwise(words))
     )

@@ -1,5 +1,6 @@
 """Which tools a search finds, and in which order."""
 
+import gc
 import threading
 from pathlib import Path
 
@@ -186,3 +187,24 @@ def test_searches_in_several_threads_find_the_same():
         thread.join()
 
     assert found == [names(load_tools(GOTIFY), query)] * 4
+
+
+def test_the_garbage_collector_is_paused_while_an_index_is_built():
+    states = []
+
+    class Watching(OperationTool):
+        name = "watch"
+        input_schema = {"type": "object", "properties": {}}  # noqa: RUF012 -- as generated
+        operation = Operation("GET", "/watch")
+
+        @property
+        def description(self):
+            states.append(gc.isenabled())
+            return "Watch"
+
+    hits = Toolset([Watching()], open_session()).search("watch")
+
+    assert [hit.tool.name for hit in hits] == ["watch"]
+    assert states
+    assert not any(states)
+    assert gc.isenabled()
