@@ -462,3 +462,32 @@ async def test_a_slow_call_keeps_its_connection_through_nginx(
 
     assert result.structured_content == {"a": 1}
     assert bool(heard) is progress
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("mode", MODES)
+async def test_the_client_of_fastmcp_hears_of_progress_and_asks_its_user(api, mode, monkeypatch):
+    fastmcp = pytest.importorskip("fastmcp", reason="fastmcp is not installed")
+    monkeypatch.setattr("openapi_tools.contracts.mcp._FIRST_PROGRESS", 0.01)
+    monkeypatch.setattr("openapi_tools.contracts.mcp._PROGRESS_INTERVAL", 0.01)
+    heard, asked = [], []
+
+    async def note(*facts):
+        heard.append(facts)
+
+    async def ask(message, *_):
+        asked.append(message)
+        return {}
+
+    asyncio.get_running_loop().call_later(1, api.ended.set)
+    server = api.server(require_approval())
+    async with (
+        hosted(server) as url,
+        fastmcp.Client(url, mode=mode, progress_handler=note, elicitation_handler=ask) as client,
+    ):
+        slow = await client.call_tool("a", {})
+        written = await client.call_tool("write", {})
+
+    assert (slow.structured_content, written.structured_content) == ({"a": 1}, {"a": 1})
+    assert heard
+    assert asked == ["Call write (POST /b)?"]
