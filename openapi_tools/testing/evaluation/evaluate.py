@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from openapi_tools.toolsets.toolset import Toolset
 
 _DEVIATIONS = 1.959964  # of a normal distribution, for an interval of 95 %
-_SHARE = 4  # digits of a rate
+_DIGITS = 4  # of a rate
 _TABLE_FAULTS = ("wrong_tool", "wrong_arguments", "missing_call", "state")
 _REASONS = 5
 
@@ -55,7 +55,7 @@ class Evaluation:
         summary: dict[str, Any] = {
             "cases": len(self.runs),
             "passed": sum(all(run.passed for run in runs) for runs in self.runs.values()),
-            "rate": self.rate,
+            "rate": round(self.rate, _DIGITS),
             "tokens": sum(sum(run.tokens) for run in runs),
             "seconds": round(sum(run.seconds for run in runs), 3),
         }
@@ -80,7 +80,7 @@ class Evaluation:
             "calls": _mean([run.calls for run in runs]),
             "turns": _mean([run.turns for run in runs]),
             "tokens": tokens,
-            "rate": _rate(runs),
+            "rate": round(_rate(runs), _DIGITS),
             "interval": _interval(runs),
             "runs": [{"seed": run.seed, **data} for run, data in zip(runs, listed, strict=True)],
         }
@@ -91,7 +91,7 @@ class Evaluation:
         faults: Counter[str] = Counter(fault.type for run in runs for fault in run.faults)
         reasons = Counter(reason for run in runs for reason in run.refusals)
         row: dict[str, Any] = {"runs": len(runs), "right": sum(run.passed for run in runs)}
-        row |= {"rate": self.rate, "interval": _interval(runs)}
+        row |= {"rate": round(self.rate, _DIGITS), "interval": _interval(runs)}
         row |= {kind: faults[kind] for kind in _TABLE_FAULTS}
         row |= {
             "refused": sum(len(run.refusals) for run in runs),
@@ -124,7 +124,7 @@ def _mean(numbers: list[int]) -> int:
 
 
 def _rate(runs: list[CaseRun]) -> float:
-    return round(sum(run.passed for run in runs) / len(runs), _SHARE)
+    return sum(run.passed for run in runs) / len(runs)
 
 
 def _interval(runs: list[CaseRun]) -> list[float]:
@@ -134,7 +134,7 @@ def _interval(runs: list[CaseRun]) -> list[float]:
     middle = share + square / 2
     spread = _DEVIATIONS * math.sqrt(share * (1 - share) / count + square / (4 * count))
     bounds = (middle - spread) / (1 + square), (middle + spread) / (1 + square)
-    return [round(min(max(bound, 0.0), 1.0), _SHARE) for bound in bounds]
+    return [round(min(max(bound, 0.0), 1.0), _DIGITS) for bound in bounds]
 
 
 async def evaluate(
