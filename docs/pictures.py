@@ -110,7 +110,8 @@ def draw_overview():
 
 
 FLOORS = (
-    ("for shells, teams, people, tests", ("cli", "serving", "browse", "testing", "contracts")),
+    ("for shells, teams, people", ("cli", "serving", "browse")),
+    ("for documents, tests, coordinators", ("learning", "testing", "contracts")),
     ("a document to tools, tools to files", ("loading", "changes", "codegen", "conformance")),
     ("what a user holds", ("toolsets", "code", "search", "tools", "configuration")),
     ("for model providers, for secrets", ("providers", "auth")),

@@ -64,6 +64,7 @@ class SettingsMembers(TypedDict, total=False):
     download_dir: _Path | None
     files: FileStore | None
     check_responses: bool
+    record: _Path | None
     file_roots: Sequence[_Path]
     prefix: str
     short_names: bool

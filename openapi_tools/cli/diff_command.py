@@ -43,7 +43,7 @@ def compare_tools(
     report = CommandReport(
         title="openapi-tools diff",
         spec=new,
-        lines=list(_format_changes(changes, breaking)),
+        lines=list(format_changes(changes, breaking)),
         data={"changes": changes, "counts": {"changes": len(changes), "breaking": breaking}},
         findings=list(map(_create_finding, changes)),
     )
@@ -51,7 +51,8 @@ def compare_tools(
     return int(bool(breaking if fail_on == "breaking" else fail_on and changes))
 
 
-def _format_changes(changes: list[dict[str, Any]], breaking: int) -> Iterator[str]:
+def format_changes(changes: list[dict[str, Any]], breaking: int) -> Iterator[str]:
+    """Yield a line for each change, fitted to the terminal, and their number."""
     width = terminal_width()
     for change in changes:
         verdict, message = "breaking" * change["breaking"], clean(change["message"], lines=False)

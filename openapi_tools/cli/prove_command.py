@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from dataclasses import astuple
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import click
@@ -15,13 +17,16 @@ from openapi_tools.cli.progress import show_progress
 from openapi_tools.cli.reports import CommandReport, ReportCase, print_report
 from openapi_tools.cli.styles import style_name, style_secondary
 from openapi_tools.cli.text_layout import pad_to_width, shorten_text, text_width, wrap_text
-from openapi_tools.cli.tool_loading import select_tools
+from openapi_tools.cli.tool_loading import load_spec, select_tools
 from openapi_tools.common.json_values import select_attributes
 from openapi_tools.conformance.findings import Finding, elide_middle
+from openapi_tools.learning.live_proof import check_is_local, prove_live
 from openapi_tools.testing.proving import Proof, prove_tools
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from openapi_tools.toolsets.toolset import Toolset
 
 _VERDICTS = ("proved", "not judged", "failed", "skipped")
 _ATTRIBUTES = ("tool", "verdict", "request", "response", "cause", "reason")
@@ -32,12 +37,25 @@ _LEAST_REASON = 24  # columns beside the verdicts
 _OUTCOMES = {"proved": "", "failed": "failure"}
 
 
-def report_proofs(spec: str | None, *, report_format: str, wants_json: bool, fail_on: str) -> int:
-    """Call every tool of SPEC against a mock, and check requests and responses."""
-    toolset, api = load_mock(spec, {"check_responses": True}, judge=True)
-    selection = select_tools(toolset)
-    with show_progress("Calling the tools"):
-        proofs = asyncio.run(prove_tools(selection, api))
+def report_proofs(
+    spec: str | None,
+    *,
+    live: bool,
+    record: Path | None,
+    report_format: str,
+    wants_json: bool,
+    fail_on: str,
+) -> int:
+    """Call every tool of SPEC, against a mock or a running API, and check what is sent and read."""
+    if record is not None and not live:
+        raise click.UsageError("--record needs --live: a mock says only what the document says.")
+    if live:
+        toolset, proofs = _prove_at_api(spec, record)
+    else:
+        toolset, api = load_mock(spec, {"check_responses": True}, judge=True)
+        selection = select_tools(toolset)
+        with show_progress("Calling the tools"):
+            proofs = asyncio.run(prove_tools(selection, api))
     for entry in toolset.skipped:
         name = f"{entry.method} {entry.path}".strip()
         proofs.append(Proof(name, "skipped", "skipped", entry.reason, entry.pointer))
@@ -60,6 +78,17 @@ def report_proofs(spec: str | None, *, report_format: str, wants_json: bool, fai
         print_note(f"nothing could be checked: {clean(elide_middle(reason), lines=False)}")
     failures = [proof for proof in proofs if proof.verdict == "failed"]
     return int(not checked or not all(_is_excused(proof, fail_on) for proof in failures))
+
+
+def _prove_at_api(spec: str | None, record: Path | None) -> tuple[Toolset, list[Proof]]:
+    with TemporaryDirectory() as folder:
+        place = Path(folder) if record is None else record
+        toolset = load_spec(spec, {"check_responses": True, "record": place})
+        selection = select_tools(toolset)
+        check_is_local(selection)
+        with show_progress("Calling the tools"):
+            proofs = asyncio.run(prove_live(selection, place))
+    return toolset, proofs
 
 
 def _is_excused(proof: Proof, fail_on: str) -> bool:

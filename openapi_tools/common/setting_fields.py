@@ -126,6 +126,10 @@ class SettingFields:
             'metadata["response_problems"]`. The call does not fail for it.'
         ),
     ] = False
+    record: Annotated[
+        Path | None,
+        Setting("A folder that gets each call and its response.", page="guides/learn.md"),
+    ] = None
     file_roots: Annotated[
         tuple[Path, ...], Setting("Folders from which file arguments may name a `path`.")
     ] = ()

@@ -66,10 +66,10 @@ def find_confusions(toolset: Toolset) -> Confusions:
     confusable: dict[str, set[str]] = {}
     unreachable: dict[str, tuple[str, ...]] = {}
     for tool in tools:
-        found = [_search(toolset, phrase) for phrase in _phrases(tool)]
-        near = {name for names in found for name in names} - {tool.name}
-        if len(near) >= _FOUND and not any(tool.name in names for names in found):
-            unreachable[tool.name] = tuple(found[0])
+        rankings = [_search(toolset, phrase) for phrase in _phrases(tool)]
+        near = {name for names in rankings for name in names} - {tool.name}
+        if len(near) >= _FOUND and not any(tool.name in names for names in rankings):
+            unreachable[tool.name] = tuple(rankings[0])
         for name in near:
             if _are_alike(readings[tool.name], readings[name], rarity):
                 confusable.setdefault(tool.name, set()).add(name)
@@ -81,11 +81,11 @@ def find_confusions(toolset: Toolset) -> Confusions:
 def describe_own_words(tool: Any, others: Iterable[Any]) -> str:
     """Return what tells a tool from others: words of its path, tags or name, else its path."""
     taken = {stem for other in others for stem in _stems(_identity(other))}
-    own: dict[tuple[str, ...], str] = {}
+    words: dict[tuple[str, ...], str] = {}
     for word in find_words(" ".join((tool.path, *tool.tags, tool.name))):
         if (stem := terms(word)) and stem not in taken:
-            own.setdefault(stem, word)
-    return ", ".join([*own.values()][:_MOST_OWN_WORDS]) or tool.path
+            words.setdefault(stem, word)
+    return ", ".join([*words.values()][:_MOST_OWN_WORDS]) or tool.path
 
 
 def find_words(text: str) -> list[str]:

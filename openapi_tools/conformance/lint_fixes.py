@@ -86,7 +86,7 @@ def _removal_actions(toolset: Toolset, number: int) -> list[dict[str, Any]]:
     ordered = sorted(
         reasons, key=lambda keys: [(isinstance(k, str), k) for k in keys], reverse=True
     )
-    targets = ((_write_json_path(keys), reasons[keys]) for keys in ordered)
+    targets = ((write_json_path(keys), reasons[keys]) for keys in ordered)
     return [{"target": path, "description": why, "remove": True} for path, why in targets]
 
 
@@ -101,7 +101,7 @@ def _find_faulty_parts(root: Any, entry: Skipped) -> Iterator[tuple[Any, ...]]:
     is_operation = len(keys) == len(("paths", "path", "get"))
     if is_operation and isinstance(resolve_pointer(root, entry.pointer), dict):
         return  # its path is at fault, which is not for a machine to change
-    yield from filter(_has_target, broken_references or [keys])
+    yield from filter(has_target, broken_references or [keys])
 
 
 def _keys_at(root: Any, steps: tuple[str, ...]) -> tuple[Any, ...]:
@@ -147,8 +147,8 @@ def _update_actions(toolset: Toolset) -> Iterator[dict[str, Any]]:
             update["parameters"] = [
                 {"name": name, "in": "path", "required": True, **kind} for name in names
             ]
-        if update and _has_target(place.keys):
-            yield {"target": _write_json_path(place.keys), "update": update}
+        if update and has_target(place.keys):
+            yield {"target": write_json_path(place.keys), "update": update}
     yield from _describe_arguments(places, root)
 
 
@@ -178,17 +178,18 @@ def _describe_arguments(places: list[LintedOperation], root: Any) -> Iterator[di
         for parameter in describe_unclear_parameters(place, root, descriptions)
     }
     for keys, text in described.items():
-        if _has_target(keys):
-            yield {"target": _write_json_path(keys), "update": {"description": text}}
+        if has_target(keys):
+            yield {"target": write_json_path(keys), "update": {"description": text}}
 
 
-def _has_target(keys: tuple[Any, ...]) -> bool:
-    is_short = len(_write_json_path(keys)) <= _LONGEST
+def has_target(keys: tuple[Any, ...]) -> bool:
+    """Return whether an action of an overlay can name a place."""
+    is_short = len(write_json_path(keys)) <= _LONGEST
     return is_short and not any(_UNTARGETED.search(str(key)) for key in keys)
 
 
-def _write_json_path(keys: Iterable[Any]) -> str:
-    # RFC 9535, section 2.7: normalized paths.
+def write_json_path(keys: Iterable[Any]) -> str:
+    """Return the normalized JSONPath of a place (RFC 9535, section 2.7)."""
     steps = (
         f"[{k}]" if isinstance(k, int) else f"['{_ESCAPED.sub(_escape_character, k)}']"
         for k in keys

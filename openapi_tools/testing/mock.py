@@ -33,13 +33,8 @@ from openapi_tools.testing.mock_responses import (
     problem_response,
 )
 from openapi_tools.testing.mock_state import MockState
-from openapi_tools.testing.recording import (
-    RecordedCall,
-    hide_headers,
-    hide_request,
-    read_arguments,
-    read_body,
-)
+from openapi_tools.testing.recording import RecordedCall, read_arguments
+from openapi_tools.tools.exchange_records import hide_headers, hide_request, read_body
 from openapi_tools.toolsets.toolset import Toolset
 from openapi_tools.transport.asgi import answer_request
 from openapi_tools.transport.doubles import FunctionTransport, make_client

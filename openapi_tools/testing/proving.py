@@ -98,7 +98,7 @@ async def prove_tools(toolset: Toolset, api: MockApi) -> list[Proof]:
 async def _prove_tool(tool: Any, api: MockApi) -> Proof:
     schema = tool.input_schema
     proofs = []
-    for arguments in _sample_inputs(schema, tool.operation.body):
+    for arguments in sample_inputs(schema, tool.operation.body):
         attempt = await _try_input(tool, api, arguments)
         if attempt.misfits:
             proofs.append(await _second_proof(tool, api, arguments, attempt))
@@ -287,7 +287,8 @@ def _filter_problems(
             yield problem
 
 
-def _sample_inputs(schema: dict[str, Any], body: RequestBody | None) -> Iterator[dict[str, Any]]:
+def sample_inputs(schema: dict[str, Any], body: RequestBody | None) -> Iterator[dict[str, Any]]:
+    """Yield inputs for a tool: its required arguments, and all if there are more."""
     everything: dict[str, Any] = sample(schema, schema)
     file = everything.get(body.argument) if body and is_wildcard(body.media_type) else None
     if body and isinstance(file, dict) and "filename" in file:

@@ -12,18 +12,17 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
-from urllib.parse import parse_qs
 
-from openapi_tools.common.http_rules import (
-    is_form,
-    is_json,
-    is_multipart,
-    names_credential,
-    parameter,
-)
 from openapi_tools.errors import CallError, SettingsError, SourceError
-from openapi_tools.redaction import MASK, Redactor, excerpt, redact_data
+from openapi_tools.redaction import MASK, Redactor, excerpt
 from openapi_tools.redaction.marked_schemas import EXTENSION
+from openapi_tools.tools.exchange_records import (
+    OF_CONNECTION,
+    describe_content,
+    hide_headers,
+    hide_request,
+    read_body,
+)
 from openapi_tools.transport.auth_flow import learn_headers
 from openapi_tools.transport.doubles import (
     FunctionTransport,
@@ -35,38 +34,14 @@ from openapi_tools.validation.check_cost import SMALL_TEXT
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     import httpx
 
     from openapi_tools.conformance.routes import Route
-    from openapi_tools.tools.marked_values import MarkedValues
     from openapi_tools.tools.tool import OperationTool
 
 MODES = ("none", "once", "all")
-# Of one connection: the content is recorded decoded and whole, and `date` would change each
-# record.
-_OF_CONNECTION = ("content-encoding", "content-length", "transfer-encoding", "connection", "date")
-
-
-def hide_request(request: httpx.Request, marked: MarkedValues | None) -> dict[str, Any]:
-    """Return method, URL and body of a request that has been read, without secrets.
-
-    The values that are `marked` are those of the tool that sent it.
-    """
-    url = str(request.url.copy_with(userinfo=b""))
-    url = redact_data(url) if marked is None else marked.hide_url(url)
-    body = hide_body(request.content, request.headers, marked)
-    return {"method": request.method, "url": url, "body": body}
-
-
-def hide_headers(headers: httpx.Headers, marked: MarkedValues | None = None) -> dict[str, str]:
-    """Return headers by name in lower case, without credentials and marked values."""
-    names = frozenset[str]() if marked is None else marked.names
-    return {
-        name: MASK if names_credential(name) or name in names else redact_data(value)
-        for name, value in headers.items()
-    }
 
 
 @dataclass(slots=True)
@@ -93,38 +68,6 @@ class RecordedCall:
     arguments: dict[str, Any] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     status: int = 0
-
-
-def hide_body(content: bytes, headers: httpx.Headers, marked: MarkedValues | None) -> Any:
-    """Return a body as `read_body` does, without secrets."""
-    if marked is None:
-        return read_body(content, headers, redact_data)
-    if content and marked.body is not None and marked.body.is_secret:
-        return MASK
-    if is_json(headers.get("content-type", "")):
-        return read_body(content, headers, lambda value: redact_data(value, marked.body))
-    return read_body(content, headers, lambda value: redact_data(value, names=marked.names))
-
-
-def read_body(
-    content: bytes, headers: httpx.Headers, hide: Callable[[Any], Any] = lambda part: part
-) -> Any:
-    """Return a body as data where it is JSON or a form, else as text or `{"base64": …}`."""
-    kind = headers.get("content-type", "")
-    if is_multipart(kind):
-        # Boundaries are random, so that the same request would never match its record.
-        content = content.replace(parameter(kind, "boundary").encode() or b"--", b"boundary")
-    try:
-        text = content.decode()
-    except ValueError:
-        return {"base64": base64.b64encode(hide(content)).decode()}
-    if is_form(kind):
-        pairs = parse_qs(text, keep_blank_values=True)
-        return hide({name: v[0] if len(v) == 1 else v for name, v in pairs.items()})
-    with suppress(ValueError, RecursionError):
-        if is_json(kind):
-            return hide(json.loads(text))
-    return hide(text) or None
 
 
 def read_arguments(tool: OperationTool, request: httpx.Request, route: Route) -> dict[str, Any]:
@@ -223,11 +166,11 @@ class Cassette(FunctionTransport):
         response = await self._transport.handle_async_request(request)
         content = await response.aread()
         await response.aclose()
-        for name in _OF_CONNECTION:
+        for name in OF_CONNECTION:
             response.headers.pop(name, None)
         hidden_fields = hide_headers(response.headers, marked)
         recorded_response = {"status": response.status_code, "headers": hidden_fields}
-        describe = partial(_record_content, content, response.headers, marked)
+        describe = partial(describe_content, content, response.headers, marked)
         is_long = len(content) > SMALL_TEXT
         recorded_response |= await asyncio.to_thread(describe) if is_long else describe()
         self._tape.append({"request": recorded_request, "response": recorded_response})
@@ -266,21 +209,6 @@ def _request_line(request: dict[str, Any]) -> str:
     url = f"{start}?{'&'.join(pairs)}".rstrip("?&")
     body = "" if request["body"] is None else f" {request['body']!r}"
     return f"{request['method']} {url}{body}"
-
-
-def _record_content(
-    content: bytes, headers: httpx.Headers, marked: MarkedValues | None
-) -> dict[str, Any]:
-    schema, names = (None, frozenset[str]()) if marked is None else (marked.response, marked.names)
-    with suppress(ValueError, RecursionError):
-        if is_json(headers.get("content-type", "")):
-            # A response may repeat what only the request's schema marks.
-            return {"json": redact_data(json.loads(content.decode()), schema, names)}
-    content = redact_data(content, names=names)
-    try:
-        return {"text": content.decode()}
-    except ValueError:
-        return {"base64": base64.b64encode(content).decode()}
 
 
 def _replay_response(recorded: dict[str, Any]) -> httpx.Response:

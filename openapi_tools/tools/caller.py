@@ -354,6 +354,9 @@ class Caller:
             check_exchange = partial(check, describe_files(call.request), response)
             problems = await self._run_in_thread(call, attempts, check_exchange)
             result.metadata["response_problems"] = call.redactor.data(problems)
+        if session.recorder is not None:
+            record = partial(session.recorder.record, self._name, response.request, response)
+            await self._run_in_thread(call, attempts, record)
         return result
 
     async def _run_in_thread(

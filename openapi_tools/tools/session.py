@@ -27,6 +27,7 @@ from openapi_tools.requests import (
     origin_of,
     server_url,
 )
+from openapi_tools.tools.exchange_records import ExchangeRecorder
 
 if TYPE_CHECKING:
     import httpx
@@ -61,6 +62,7 @@ class Session:
     client: Client | None = None
     client_brings: bool = False  # the user's client sends credentials itself
     check_exchange: Callable[[httpx.Request, APIResponse], list[str]] | None = None
+    recorder: ExchangeRecorder | None = None
     has_responded: bool = False  # the server has responded with another status than 404
     served: Any = None  # a server's facts about its API
     mounts: int = 0  # coordinators that hold its tools; the last one closes it
@@ -250,6 +252,7 @@ def open_session(
         provenance=provenance,
         client=client,
         client_brings=has_identity(client),
+        recorder=ExchangeRecorder(settings.record) if settings.record is not None else None,
     )
     if client is not None or settings.http_cache:
         _ = session.sender  # raises for an unusable client or a missing extra

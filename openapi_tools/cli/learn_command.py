@@ -1,0 +1,120 @@
+"""`openapi-tools learn`: how an API departs from its document, as an overlay."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.changes.document_diff import differences_of
+from openapi_tools.cli.diff_command import format_changes
+from openapi_tools.cli.lint_report import describe_place
+from openapi_tools.cli.output import clean, print_note, terminal_width, write_new_file
+from openapi_tools.cli.progress import show_progress
+from openapi_tools.cli.reports import CommandReport, print_report
+from openapi_tools.cli.styles import style_label, style_secondary
+from openapi_tools.cli.text_layout import wrap_text
+from openapi_tools.cli.tool_loading import load_source, parse_source
+from openapi_tools.conformance.findings import Finding
+from openapi_tools.errors import format_count
+from openapi_tools.learning.deviations import format_overlay, make_overlay
+from openapi_tools.learning.evidence import describe_evidence, read_evidence
+from openapi_tools.learning.lessons import learn_deviations
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from openapi_tools.learning.deviations import Deviation
+    from openapi_tools.learning.lessons import Lesson
+    from openapi_tools.toolsets.toolset import Toolset
+
+
+def learn_document(
+    spec: str | None,
+    *,
+    evidence_path: Path,
+    at_least: int,
+    output: Path | None,
+    force: bool,
+    report_format: str,
+    wants_json: bool,
+) -> int:
+    """Report how what was seen of an API departs from SPEC, and write it as an overlay."""
+    evidence = read_evidence(evidence_path)
+    source = parse_source(spec)
+    toolset = load_source(source)
+    with show_progress("Comparing responses with the document"):
+        lesson = learn_deviations(toolset, evidence, at_least=at_least)
+    overlay = make_overlay(lesson.deviations)
+    changes: list[dict[str, Any]] = []
+    if overlay["actions"]:
+        changes = differences_of(toolset, load_source(source, overlays=[overlay]))
+    report = CommandReport(
+        title="openapi-tools learn",
+        spec=spec,
+        lines=list(_format_report(lesson, toolset, changes, describe_evidence(evidence))),
+        data={
+            "deviations": list(map(_describe_deviation, lesson.deviations)),
+            "unmatched": list(lesson.unmatched),
+            "changes": changes,
+            "overlay": overlay,
+        },
+        findings=list(map(_create_finding, lesson.deviations)),
+    )
+    print_report(report, "json" if wants_json else report_format)
+    if output is not None:
+        _write_overlay(lesson, output, force=force)
+    return 0
+
+
+def _write_overlay(lesson: Lesson, path: Path, *, force: bool) -> None:
+    count = sum(deviation.is_proposed for deviation in lesson.deviations)
+    if not count:
+        print_note(f"there is nothing to propose, so {path} was not written.")
+        return
+    write_new_file(path, format_overlay(lesson.deviations), force=force)
+    proposals = format_count(count, "proposal")
+    print_note(f"{path} written: {proposals}; review it, and apply it with --overlay {path}.")
+
+
+def _describe_deviation(deviation: Deviation) -> dict[str, Any]:
+    return {
+        "kind": deviation.kind,
+        "pointer": deviation.pointer,
+        "message": deviation.message,
+        "observations": deviation.observations,
+        "contradictions": deviation.contradictions,
+        "sources": list(deviation.sources),
+        "proposed": deviation.is_proposed,
+    }
+
+
+def _create_finding(deviation: Deviation) -> Finding:
+    message = f"{deviation.message} ({deviation.describe_evidence()})"
+    severity = "warning" if deviation.is_proposed else "note"
+    return Finding(deviation.pointer, message, severity, deviation.kind)
+
+
+def _format_report(
+    lesson: Lesson, toolset: Toolset, changes: list[dict[str, Any]], read: str
+) -> Iterator[str]:
+    width = terminal_width()
+    names = {str(getattr(tool, "pointer", "")): tool.name for tool in toolset}
+    for deviation in lesson.deviations:
+        label = deviation.kind if deviation.is_proposed else f"{deviation.kind}, not proposed"
+        place = clean(describe_place(deviation.pointer, names), lines=False)
+        text = f"{label}: {place and f'{place}: '}{deviation.message}"
+        first, *others = wrap_text(text, width, indent="  ") if width else [text]
+        yield style_label(first)
+        yield from others
+        evidence = f"    {clean(deviation.describe_evidence(), lines=False)}"
+        yield from map(style_secondary, wrap_text(evidence, width) if width else [evidence])
+    if changes:
+        yield "With the proposals, the tools change:"
+        yield from format_changes(changes, sum(bool(c["breaking"]) for c in changes))
+    proposed = sum(deviation.is_proposed for deviation in lesson.deviations)
+    reported = len(lesson.deviations) - proposed
+    total = f"{read}: {format_count(proposed, 'proposal')}, {reported} not proposed."
+    if lesson.unmatched:
+        total += f" {len(lesson.unmatched)} of them fit no operation, such as "
+        total += f"{clean(lesson.unmatched[0], lines=False)}."
+    yield from wrap_text(total, width) if width else [total]

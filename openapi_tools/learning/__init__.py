@@ -1,0 +1,1 @@
+"""How an API departs from its document, learned from what was seen of it."""

@@ -1,0 +1,184 @@
+"""What was seen of an API: recorded exchanges, and lines of a server's audit log."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.common.http_rules import essence, is_media_type
+from openapi_tools.errors import SourceError, format_count
+from openapi_tools.redaction import excerpt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_LARGEST = 64_000_000  # bytes of a file
+_CASSETTE, _LINES = ".json", ".jsonl"
+_ABSENT = object()
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedExchange:
+    """A request and its response, without credentials.
+
+    Attributes:
+        source: The file and the number of the entry in it, such as `orders.json:3`.
+        method: Upper case.
+        url: With the query.
+        request_body: JSON as data, a form as a dict, else a string or `{"base64": …}`.
+        status: Of the response.
+        headers: Of the response, by name in lower case.
+        media_type: Of the response, without parameters; empty if it named none.
+        body: JSON as data; `NO_JSON` for any other.
+        tool: The name of the tool that was called; empty in cassettes.
+    """
+
+    source: str
+    method: str
+    url: str
+    request_body: Any
+    status: int
+    headers: Mapping[str, str]
+    media_type: str
+    body: Any
+    tool: str = ""
+
+
+NO_JSON: Any = _ABSENT
+
+
+@dataclass(frozen=True, slots=True)
+class AuditedCall:
+    """A line of an audit log: the tool, and the status of the response, 0 for none."""
+
+    source: str
+    tool: str
+    status: int
+
+
+@dataclass(slots=True)
+class Evidence:
+    """What was seen of an API, and the files that it was read from."""
+
+    exchanges: list[RecordedExchange] = field(default_factory=list)
+    audited_calls: list[AuditedCall] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+
+
+def read_evidence(place: Path) -> Evidence:
+    """Return what is in a file, or in the files of a folder and of those inside it.
+
+    Cassettes end in `.json`; files with one exchange or audited call in each line end in `.jsonl`
+    or `.log`.
+
+    Raises:
+        SourceError: There is nothing to read, or a file is damaged.
+    """
+    evidence = Evidence()
+    for path in _list_files(place):
+        name = path.name if path == place else path.relative_to(place).as_posix()
+        data = _read_file(path)
+        evidence.files.append(name)
+        entries = (
+            _read_cassette(data, name) if path.suffix == _CASSETTE else _read_lines(data, name)
+        )
+        for number, entry in entries:
+            _add_entry(evidence, entry, f"{name}:{number}")
+    return evidence
+
+
+def _list_files(place: Path) -> list[Path]:
+    if place.is_dir():
+        kinds = (_CASSETTE, _LINES, ".log")
+        files = sorted(p for p in place.rglob("*") if p.suffix in kinds and p.is_file())
+        if files:
+            return files
+        reason = "has no cassettes (.json) and no recorded calls (.jsonl, .log)."
+        raise SourceError(reason, source=str(place))
+    if not place.exists():
+        raise SourceError("does not exist.", source=str(place))
+    return [place]
+
+
+def _read_file(path: Path) -> bytes:
+    try:
+        if path.stat().st_size > _LARGEST:
+            raise SourceError(f"is larger than {_LARGEST:,} bytes.", source=str(path))
+        return path.read_bytes()
+    except OSError as error:
+        raise SourceError(f"cannot be read ({error.strerror}).", source=str(path)) from None
+
+
+def _read_cassette(data: bytes, name: str) -> Iterator[tuple[int, Any]]:
+    entries = _parse_json(data, name)
+    if not isinstance(entries, list):
+        raise SourceError("is not a cassette: it must hold a list of exchanges.", source=name)
+    yield from enumerate(entries, start=1)
+
+
+def _read_lines(data: bytes, name: str) -> Iterator[tuple[int, Any]]:
+    for number, line in enumerate(data.splitlines(), start=1):
+        if line.strip():
+            yield number, _parse_json(line, f"{name}:{number}")
+
+
+def _parse_json(data: bytes, source: str) -> Any:
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError) as error:
+        reason = f"is not JSON ({excerpt(str(error), 120)}); record it again, or take it out."
+        raise SourceError(reason, source=source) from None
+
+
+def _add_entry(evidence: Evidence, entry: Any, source: str) -> None:
+    if isinstance(entry, Mapping) and entry.get("event") == "call":
+        status = entry.get("status")
+        tool, number = str(entry.get("tool", "")), status if isinstance(status, int) else 0
+        evidence.audited_calls.append(AuditedCall(source, tool, number))
+        return
+    try:
+        evidence.exchanges.append(_read_exchange(entry, source))
+    except (AttributeError, LookupError, TypeError, ValueError):
+        reason = "is neither an exchange of a cassette nor a call of an audit log; take it out."
+        raise SourceError(reason, source=source) from None
+
+
+def _read_exchange(entry: Any, source: str) -> RecordedExchange:
+    request, response = entry["request"], entry["response"]
+    headers = {str(name).lower(): str(text) for name, text in response["headers"].items()}
+    kind = headers.get("content-type", "")
+    return RecordedExchange(
+        source=source,
+        method=request["method"].upper(),
+        url=request["url"] + "",
+        request_body=request.get("body"),
+        status=int(response["status"]),
+        headers=headers,
+        media_type=essence(kind) if is_media_type(essence(kind)) else "",
+        body=_read_body(response),
+        tool=str(entry.get("tool", "")),
+    )
+
+
+def _read_body(response: Mapping[str, Any]) -> Any:
+    if "json" in response:
+        return response["json"]
+    if "base64" in response:
+        base64.b64decode(response["base64"], validate=True)
+    return NO_JSON
+
+
+def describe_evidence(evidence: Evidence) -> str:
+    """Return how much was read, in words."""
+    exchanges = format_count(len(evidence.exchanges), "exchange")
+    calls = format_count(len(evidence.audited_calls), "audited call")
+    files = format_count(len(evidence.files), "file")
+    return (
+        f"{exchanges} and {calls} in {files}"
+        if evidence.audited_calls
+        else (f"{exchanges} in {files}")
+    )

@@ -1,0 +1,259 @@
+"""What requests show: arguments that the API requires, that it ignores, and that it has besides."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import parse_qs, urlsplit
+
+from openapi_tools.common.http_rules import find_link
+from openapi_tools.common.json_values import as_dict, as_list, as_string
+from openapi_tools.learning.deviations import Deviation, DocumentChange, create_deviation
+from openapi_tools.learning.evidence import NO_JSON
+from openapi_tools.learning.shapes import is_name
+from openapi_tools.responses.error_results import find_faulty_arguments
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from openapi_tools.learning.evidence import RecordedExchange
+    from openapi_tools.learning.schema_places import Keys, SchemaPlaces
+    from openapi_tools.tools.tool import OperationTool
+
+_REFUSED = (400, 422)
+_SUCCESS = range(200, 300)
+_NEXT = ("next", "next_page", "nextPage", "next_url", "nextUrl", "next_link", "nextLink")
+_HOLDERS_OF_NEXT = ("links", "_links", "paging", "pagination", "meta")
+_LIMITS = ("limit", "per_page", "perPage", "page_size", "pageSize", "max_results", "maxResults")
+_MOST_SOURCES = 5
+
+
+class _ParameterPlace(NamedTuple):
+    """Where an operation lists a parameter, and where it is described."""
+
+    entry: Keys
+    target: Keys
+
+
+@dataclass(slots=True)
+class _ArgumentEvidence:
+    """How often something was seen, and how often its opposite."""
+
+    sources: list[str] = field(default_factory=list)
+    opposite: int = 0
+
+
+@dataclass(slots=True)
+class RequestObserver:
+    """Collects what the exchanges of all operations show about their arguments."""
+
+    places: SchemaPlaces
+    _required: dict[tuple[Keys, str], _ArgumentEvidence] = field(
+        default_factory=lambda: defaultdict(_ArgumentEvidence)
+    )
+    _ignored: dict[tuple[Keys, str], _ArgumentEvidence] = field(
+        default_factory=lambda: defaultdict(_ArgumentEvidence)
+    )
+    _paging: dict[tuple[Keys, str], _ArgumentEvidence] = field(
+        default_factory=lambda: defaultdict(_ArgumentEvidence)
+    )
+    _page_types: dict[tuple[Keys, str], Counter[str]] = field(
+        default_factory=lambda: defaultdict(Counter)
+    )
+    _successes: list[tuple[Keys, frozenset[str]]] = field(default_factory=list)
+
+    def add(self, operation: Keys, tool: OperationTool, exchange: RecordedExchange) -> None:
+        """Add an exchange of a tool, whose operation is at a place."""
+        sent = _sent_names(exchange)
+        if exchange.status in _SUCCESS:
+            self._successes.append((operation, sent))
+            self._observe_filters(operation, exchange)
+            self._observe_pages(operation, tool, exchange)
+        elif exchange.status in _REFUSED and exchange.body is not NO_JSON:
+            self._observe_refusal(operation, tool, exchange, sent)
+
+    def find_deviations(self) -> Iterator[Deviation]:
+        """Yield how requests depart from the document."""
+        for (operation, name), tally in self._required.items():
+            tally.opposite = sum(
+                place == operation and name not in sent for place, sent in self._successes
+            )
+            if changes := self._require(operation, name):
+                message = f"the API refuses calls without the argument {name}, which is optional"
+                yield _describe("argument", changes[0].keys, message, tally, changes)
+        # The last of a list goes first: then no parameter moves before its turn.
+        for (operation, name), tally in sorted(self._ignored.items(), key=self._by_place):
+            place = self._find_parameter(operation, name)
+            if tally.sources and place is not None:
+                message = f"responses do not depend on the parameter {name}"
+                # One of a path belongs to other operations, too.
+                is_own = place.entry[:-2] == operation
+                changes = [DocumentChange(place.entry)] if is_own else []
+                yield _describe("ignored", place.entry, message, tally, changes)
+        for (operation, name), tally in self._paging.items():
+            kinds = self._page_types[operation, name]
+            is_number = set(kinds) == {"integer"}
+            change = DocumentChange(
+                operation, {"parameters": [self._query_parameter(name, is_number)]}
+            )
+            message = f"the address of the next page has the parameter {name}"
+            yield _describe("paging", operation, message, tally, [change])
+
+    def _by_place(self, pair: tuple[tuple[Keys, str], object]) -> int:
+        place = self._find_parameter(*pair[0])
+        number = place.entry[-1] if place is not None else 0
+        return -int(number)
+
+    def _observe_refusal(
+        self, operation: Keys, tool: OperationTool, exchange: RecordedExchange, sent: frozenset[str]
+    ) -> None:
+        named = find_faulty_arguments(exchange.body, tool.operation)
+        required = set(as_list(tool.input_schema.get("required")))
+        wire = {
+            each.argument: each.name
+            for each in tool.operation.parameters
+            if each.location == "query"
+        }
+        if tool.operation.body is not None:
+            wire |= {each.argument: each.name for each in tool.operation.body.properties}
+        for pointer in named.values():
+            argument = pointer.removeprefix("/")
+            name = wire.get(argument)
+            if name is not None and argument not in required and name not in sent:
+                _count(self._required[operation, name], exchange)
+
+    def _observe_filters(self, operation: Keys, exchange: RecordedExchange) -> None:
+        items = _find_items(exchange.body)
+        if items is None:
+            return
+        for name, values in parse_qs(urlsplit(exchange.url).query).items():
+            verdict = self._judge_filter(operation, name, values[-1], items)
+            if verdict is False:
+                _count(self._ignored[operation, name], exchange)
+            elif verdict:
+                self._ignored[operation, name].opposite += 1
+
+    def _judge_filter(
+        self, operation: Keys, name: str, value: str, items: list[Any]
+    ) -> bool | None:
+        """Return whether items obey a parameter; None if they do not show it."""
+        place = self._find_parameter(operation, name)
+        if place is None:
+            return None
+        if name in _LIMITS and value.isdecimal() and int(value):
+            return False if len(items) > int(value) else (len(items) == int(value)) or None
+        parameter = as_dict(self.places.node_at(place.target))
+        schema = as_dict(parameter.get("schema")) or parameter
+        if value not in as_list(schema.get("enum")):
+            return None
+        values = [item[name] for item in items if isinstance(item, dict) and name in item]
+        if not values or not all(isinstance(each, str) for each in values):
+            return None
+        return all(each == value for each in values)
+
+    def _observe_pages(
+        self, operation: Keys, tool: OperationTool, exchange: RecordedExchange
+    ) -> None:
+        address = _find_next(exchange)
+        own_query = parse_qs(urlsplit(exchange.url).query)
+        declared = {each.name for each in tool.operation.parameters}
+        for name, values in parse_qs(urlsplit(address).query).items():
+            if name in declared or not is_name(name) or own_query.get(name) == values:
+                continue
+            _count(self._paging[operation, name], exchange)
+            self._page_types[operation, name][
+                "integer" if values[-1].isdecimal() else "string"
+            ] += 1
+
+    def _require(self, operation: Keys, name: str) -> list[DocumentChange]:
+        if (place := self._find_parameter(operation, name)) is not None:
+            required = {"required": True}
+            if place.entry == place.target:
+                return [DocumentChange(place.entry, required)]
+            # Other operations refer to it, too.
+            parameter = {**as_dict(self.places.node_at(place.target)), **required}
+            return [
+                DocumentChange(place.entry),
+                DocumentChange(operation, {"parameters": [parameter]}),
+            ]
+        for schema in self._body_schemas(operation):
+            branch = self.places.find_branch(schema, ["object"])
+            if branch is not None and name in self.places.properties_at(branch):
+                if isinstance(as_dict(self.places.node_at(branch)).get("required"), list):
+                    return [DocumentChange((*branch, "required"), name)]
+                return [DocumentChange(branch, {"required": [name]})]
+        return []
+
+    def _body_schemas(self, operation: Keys) -> Iterator[Keys]:
+        body = self.places.follow((*operation, "requestBody"))
+        content = as_dict(as_dict(self.places.node_at(body)).get("content")) if body else {}
+        yield from ((*(body or ()), "content", kind, "schema") for kind in content)
+        for place in self._parameter_places(operation):
+            if as_dict(self.places.node_at(place.target)).get("in") == "body":
+                yield (*place.target, "schema")
+
+    def _find_parameter(self, operation: Keys, name: str) -> _ParameterPlace | None:
+        for place in self._parameter_places(operation):
+            node = as_dict(self.places.node_at(place.target))
+            if node.get("name") == name and node.get("in") in ("query", "formData"):
+                return place
+        return None
+
+    def _parameter_places(self, operation: Keys) -> Iterator[_ParameterPlace]:
+        for holder in (operation, operation[:2]):
+            listed = as_list(as_dict(self.places.node_at(holder)).get("parameters"))
+            for number in range(len(listed)):
+                entry = (*holder, "parameters", number)
+                if (target := self.places.follow(entry)) is not None:
+                    yield _ParameterPlace(entry, target)
+
+    def _query_parameter(self, name: str, is_number: bool) -> dict[str, Any]:
+        schema = {"type": "integer" if is_number else "string"}
+        where = {"name": name, "in": "query"}
+        return where | (schema if "swagger" in self.places.document else {"schema": schema})
+
+
+def _sent_names(exchange: RecordedExchange) -> frozenset[str]:
+    query = parse_qs(urlsplit(exchange.url).query, keep_blank_values=True)
+    return frozenset(query) | frozenset(as_dict(exchange.request_body))
+
+
+def _count(tally: _ArgumentEvidence, exchange: RecordedExchange) -> None:
+    tally.sources.append(exchange.source)
+
+
+def _describe(
+    kind: str, keys: Keys, message: str, tally: _ArgumentEvidence, changes: list[DocumentChange]
+) -> Deviation:
+    return create_deviation(
+        kind,
+        keys,
+        message,
+        observations=len(tally.sources),
+        sources=tally.sources[:_MOST_SOURCES],
+        changes=changes,
+        contradictions=tally.opposite,
+    )
+
+
+def _find_items(body: Any) -> list[Any] | None:
+    if isinstance(body, list):
+        return body
+    lists = (
+        [part for part in body.values() if isinstance(part, list)] if isinstance(body, dict) else []
+    )
+    return lists[0] if len(lists) == 1 else None
+
+
+def _find_next(exchange: RecordedExchange) -> str:
+    if address := find_link(exchange.headers.get("link", ""), "next"):
+        return address
+    body = exchange.body if isinstance(exchange.body, dict) else {}
+    for holder in (body, *(as_dict(body.get(name)) for name in _HOLDERS_OF_NEXT)):
+        for name in _NEXT:
+            value = holder.get(name)
+            address = as_string(as_dict(value).get("href")) or as_string(value)
+            if "?" in address:
+                return address
+    return ""

@@ -1,0 +1,303 @@
+"""What responses have that their documentation does not: statuses, media types, schemas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.common.http_rules import essence, is_json, matches_type
+from openapi_tools.common.json_values import as_dict, as_list
+from openapi_tools.errors import format_count
+from openapi_tools.learning.deviations import Deviation, DocumentChange, create_deviation
+from openapi_tools.learning.evidence import NO_JSON
+from openapi_tools.learning.schema_places import fits_type
+from openapi_tools.learning.shapes import Shape, is_name
+from openapi_tools.redaction import excerpt
+
+if TYPE_CHECKING:
+    from openapi_tools.learning.evidence import RecordedExchange
+    from openapi_tools.learning.schema_places import Keys, SchemaPlaces
+
+_FIRST_SERVER_ERROR = 500
+_NOT_FOUND = 404
+_MOST_ENUM_VALUES = 10
+_LEAST_OF_A_VALUE = 2  # a value of an enumeration is repeated; a name or a word of a person is not
+
+
+@dataclass(slots=True)
+class _ObservedResponse:
+    """Responses of one status and media type, without or with a body of JSON."""
+
+    shape: Shape = field(default_factory=Shape)
+    count: int = 0
+    sources: list[str] = field(default_factory=list)
+    has_retry_after: bool = False
+
+
+@dataclass(slots=True)
+class ResponseObserver:
+    """Collects the responses of all operations, and compares them with the document."""
+
+    places: SchemaPlaces
+    _seen: dict[tuple[Keys, int, str], _ObservedResponse] = field(default_factory=dict)
+    _shapes: dict[Keys, Shape] = field(default_factory=dict)
+
+    def add(self, operation: Keys, exchange: RecordedExchange) -> None:
+        """Add a response of the operation at a place."""
+        key = (operation, exchange.status, exchange.media_type)
+        seen = self._seen.setdefault(key, _ObservedResponse())
+        seen.count += 1
+        seen.sources.append(exchange.source)
+        seen.has_retry_after |= "retry-after" in exchange.headers
+        if exchange.body is not NO_JSON:
+            seen.shape.add(exchange.body, exchange.source)
+
+    def add_status(self, operation: Keys, status: int, source: str) -> None:
+        """Add a response of which only the status is known."""
+        seen = self._seen.setdefault((operation, status, ""), _ObservedResponse())
+        seen.count += 1
+        seen.sources.append(source)
+
+    def find_deviations(self) -> Iterator[Deviation]:
+        """Yield how responses depart from the document."""
+        undocumented: dict[tuple[Keys, int], list[tuple[str, _ObservedResponse]]] = {}
+        for (operation, status, kind), seen in self._seen.items():
+            response = self._find_response(operation, status)
+            if response is None:
+                undocumented.setdefault((operation, status), []).append((kind, seen))
+            elif kind:
+                yield from self._compare_media_type(response, kind, seen)
+        is_away = all(status == _NOT_FOUND for _, status, _ in self._seen)
+        for (operation, status), listed in undocumented.items():
+            if status < _FIRST_SERVER_ERROR:
+                deviation = self._describe_status(operation, status, listed)
+                # Nothing is where it should be: the address is wrong, or the server is another.
+                yield replace(deviation, changes=()) if is_away else deviation
+        for keys, shape in self._shapes.items():
+            yield from self._compare_schema(keys, shape)
+
+    def _find_response(self, operation: Keys, status: int) -> Keys | None:
+        # OpenAPI 3.2.0, section 4.16: an exact status comes before a range, and that before the
+        # default.
+        responses = (*operation, "responses")
+        listed = as_dict(self.places.node_at(responses))
+        spellings = {str(key): key for key in listed}
+        for name in (str(status), f"{status // 100}XX", f"{status // 100}xx", "default"):
+            if name in spellings and (name != "default" or status >= 300):  # noqa: PLR2004
+                return self.places.follow((*responses, spellings[name])) or ()
+        return None if isinstance(self.places.node_at(responses), Mapping) else ()
+
+    def _describe_status(
+        self, operation: Keys, status: int, listed: list[tuple[str, _ObservedResponse]]
+    ) -> Deviation:
+        count = sum(seen.count for _, seen in listed)
+        response: dict[str, Any] = {"description": "Seen, and not documented."}
+        if any(seen.has_retry_after for _, seen in listed):
+            number = (
+                {"type": "integer"}
+                if "swagger" in self.places.document
+                else {"schema": {"type": "integer"}}
+            )
+            response["headers"] = {"Retry-After": number}
+        for kind, seen in listed:
+            response = self._add_content(response, kind, seen.shape)
+        return create_deviation(
+            "status",
+            (*operation, "responses"),
+            f"the status {status} is not documented",
+            observations=count,
+            sources=[source for _, seen in listed for source in seen.sources][:5],
+            changes=[DocumentChange((*operation, "responses"), {str(status): response})],
+        )
+
+    def _add_content(self, response: dict[str, Any], kind: str, shape: Shape) -> dict[str, Any]:
+        schema = shape.to_schema() if shape.count else {}
+        if "swagger" in self.places.document:
+            return {**response, "schema": schema} if schema else response
+        if not kind:
+            return response
+        media_type = {"schema": schema} if schema else {}
+        return {**response, "content": {**response.get("content", {}), kind: media_type}}
+
+    def _compare_media_type(
+        self, response: Keys, kind: str, seen: _ObservedResponse
+    ) -> Iterator[Deviation]:
+        if not response:  # it is not in this document
+            return
+        node = as_dict(self.places.node_at(response))
+        if "swagger" in self.places.document:
+            if "schema" in node and is_json(kind):
+                self._assign((*response, "schema"), seen.shape)
+            return
+        content = node.get("content")
+        declared = next((key for key in as_dict(content) if _is_media_type(kind, str(key))), None)
+        if declared is not None:
+            if is_json(kind):
+                self._assign((*response, "content", declared, "schema"), seen.shape)
+            return
+        if not content and not seen.shape.count:
+            return  # a body that is no data where none is documented, such as an empty page
+        yield create_deviation(
+            "media-type",
+            response,
+            f"responses have the media type {kind}, which is not documented",
+            observations=seen.count,
+            sources=seen.sources[:5],
+            changes=[DocumentChange(response, self._add_content({}, kind, seen.shape))],
+        )
+
+    def _assign(self, keys: Keys, shape: Shape) -> None:
+        """Add what was seen at a place of responses to the places of its schemas."""
+        if not shape.count or self.places.node_at(keys) is None:
+            return
+        nulls, values = shape.split_nulls()
+        self._shapes.setdefault(keys, Shape()).merge(nulls)
+        place = self.places.find_branch(keys, shape.value_types)
+        if place is None or not values.count:
+            return
+        self._shapes.setdefault(place, Shape()).merge(values)
+        properties = self.places.properties_at(place)
+        for name, part in shape.properties.items():
+            if name in properties:
+                self._assign(properties[name], part)
+        if shape.items is not None:
+            self._assign((*place, "items"), shape.items)
+
+    def _compare_schema(self, keys: Keys, shape: Shape) -> Iterator[Deviation]:
+        if shape.types["null"] and not self.places.allows_null(keys):
+            yield self._describe_null(keys, shape)
+        place = self.places.follow(keys)
+        if place is None or place != keys or not shape.value_types:
+            return
+        declared = self.places.types_at(place)
+        wrong = [name for name in shape.value_types if not fits_type(name, declared)]
+        if wrong:
+            yield self._describe_type(place, shape, wrong, declared)
+            return
+        yield from self._compare_enum(place, shape)
+        if shape.types["object"]:
+            yield from self._compare_properties(place, shape)
+            yield from self._compare_required(place, shape)
+
+    def _describe_null(self, keys: Keys, shape: Shape) -> Deviation:
+        return create_deviation(
+            "null",
+            keys,
+            "the value is null, which its schema does not allow",
+            observations=shape.types["null"],
+            sources=shape.sources_of_null,
+            changes=self._allow_null(keys),
+        )
+
+    def _allow_null(self, keys: Keys) -> list[DocumentChange]:
+        node = as_dict(self.places.node_at(keys))
+        if "$ref" in node or "enum" in node or not isinstance(node.get("type"), str):
+            if not self.places.has_null_type:
+                return [DocumentChange(keys, {self.places.nullable: True})]
+            # The schema stays as it is, as one of two alternatives.
+            return [DocumentChange(keys), DocumentChange(keys[:-1], {keys[-1]: _either_null(node)})]
+        if self.places.has_null_type:
+            # A list cannot be merged into a string (Overlay 1.1.0, section 4.4.3).
+            types = {"type": [node["type"], "null"]}
+            return [DocumentChange((*keys, "type")), DocumentChange(keys, types)]
+        return [DocumentChange(keys, {self.places.nullable: True})]
+
+    def _describe_type(
+        self, keys: Keys, shape: Shape, wrong: list[str], declared: set[str]
+    ) -> Deviation:
+        fitting = sum(n for kind, n in shape.types.items() if fits_type(kind, declared))
+        is_clear = len(wrong) == 1 and not fitting
+        node = as_dict(self.places.node_at(keys))
+        update = {"type": [wrong[0], "null"] if "null" in as_list(node.get("type")) else wrong[0]}
+        removals = [
+            DocumentChange((*keys, name))
+            for name in ("type", "format", "enum", "pattern")
+            if name in node
+        ]
+        return create_deviation(
+            "type",
+            keys,
+            f"the value is of type {' or '.join(wrong)}, documented is "
+            f"{' or '.join(sorted(declared))}",
+            observations=sum(shape.types[name] for name in wrong),
+            sources=shape.sources,
+            changes=[*removals, DocumentChange(keys, update)] if len(wrong) == 1 else [],
+            contradictions=0 if is_clear else fitting or 1,
+        )
+
+    def _compare_enum(self, keys: Keys, shape: Shape) -> Iterator[Deviation]:
+        values = as_list(as_dict(self.places.node_at(keys)).get("enum"))
+        new = {
+            text: count
+            for text, count in sorted(shape.symbols.items())
+            if text not in values and count >= _LEAST_OF_A_VALUE
+        }
+        if not values or not new or len(new) > _MOST_ENUM_VALUES:
+            return
+        yield create_deviation(
+            "enum",
+            keys,
+            f"{format_count(len(new), 'value')} of the enumeration "
+            f"{'is' if len(new) == 1 else 'are'} not documented: {', '.join(new)}",
+            observations=sum(new.values()),
+            sources=shape.sources,
+            changes=[DocumentChange((*keys, "enum"), text) for text in new],
+        )
+
+    def _compare_properties(self, keys: Keys, shape: Shape) -> Iterator[Deviation]:
+        holder = self.places.holder_of_properties(keys)
+        declared = self.places.properties_at(keys)
+        new = [name for name in shape.properties if name not in declared]
+        if holder is None or not new or shape.is_map(new):
+            return
+        for name in filter(is_name, new):
+            part = shape.properties[name]
+            yield create_deviation(
+                "property",
+                holder,
+                f"the property {name} is not documented",
+                observations=part.count,
+                sources=[*part.sources, *part.sources_of_null][:5],
+                changes=[
+                    DocumentChange(holder, {"properties": {name: self._nullable_schema(part)}})
+                ],
+            )
+
+    def _nullable_schema(self, shape: Shape) -> dict[str, Any]:
+        schema = shape.to_schema()
+        if not shape.types["null"] or "type" not in schema:
+            return schema
+        if self.places.has_null_type:
+            return {**schema, "type": [schema["type"], "null"]}
+        return {**schema, self.places.nullable: True}
+
+    def _compare_required(self, keys: Keys, shape: Shape) -> Iterator[Deviation]:
+        # The last of a list goes first: then no name moves before its turn.
+        for name, place in sorted(self.places.required_at(keys), key=_by_place, reverse=True):
+            seen = shape.properties[name].count if name in shape.properties else 0
+            missing = shape.types["object"] - seen
+            is_written = as_dict(
+                self.places.node_at(self.places.properties_at(keys).get(name, ()))
+            ).get("writeOnly")
+            if missing > 0 and not is_written:
+                yield create_deviation(
+                    "required",
+                    place,
+                    f"the required property {excerpt(name, 64)!r} is missing",
+                    observations=missing,
+                    sources=shape.sources,
+                    changes=[DocumentChange(place)],
+                )
+
+
+def _by_place(pair: tuple[str, Keys]) -> list[tuple[bool, Any]]:
+    return [(isinstance(key, str), key) for key in pair[1]]
+
+
+def _is_media_type(kind: str, declared: str) -> bool:
+    return matches_type(kind, essence(declared)) or essence(declared) == kind
+
+
+def _either_null(node: Mapping[str, Any]) -> dict[str, Any]:
+    return {"anyOf": [dict(node), {"type": "null"}]}

@@ -1,0 +1,113 @@
+"""What responses say about servers: where they moved, and how many calls they allow."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from urllib.parse import urljoin, urlsplit
+
+from openapi_tools.common.json_values import as_dict, as_list, as_string
+from openapi_tools.learning.deviations import Deviation, DocumentChange, create_deviation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from openapi_tools.learning.evidence import RecordedExchange
+    from openapi_tools.learning.schema_places import Keys, SchemaPlaces
+
+_PERMANENT = (301, 308)  # RFC 9110, sections 15.4.2 and 15.4.9
+_RATES = ("ratelimit-limit", "x-ratelimit-limit", "x-rate-limit-limit")
+_RETRY_AFTER = "retry-after"
+
+
+@dataclass(slots=True)
+class ServerObserver:
+    """Collects redirects and the headers of limits."""
+
+    places: SchemaPlaces
+    _moves: dict[tuple[int, str], list[str]] = field(default_factory=lambda: defaultdict(list))
+    _elsewhere: list[str] = field(default_factory=list)
+    _rates: dict[tuple[str, int], list[str]] = field(default_factory=lambda: defaultdict(list))
+    _waits: list[str] = field(default_factory=list)
+
+    def add(self, exchange: RecordedExchange) -> None:
+        """Add an exchange."""
+        if exchange.status in _PERMANENT:
+            self._observe_move(exchange)
+        for name in _RATES:
+            text = exchange.headers.get(name, "").partition(",")[0].partition(";")[0].strip()
+            if text.isascii() and text.isdecimal() and len(text) <= 9:  # noqa: PLR2004
+                self._rates[name, int(text)].append(exchange.source)
+        if _RETRY_AFTER in exchange.headers:
+            self._waits.append(exchange.source)
+
+    def moved_paths(self) -> Iterator[str]:
+        """Yield the paths of the addresses that servers have moved to."""
+        for _, address in self._moves:
+            yield urlsplit(address).path
+
+    def find_deviations(self) -> Iterator[Deviation]:
+        """Yield how servers depart from the document, and the limits that they name."""
+        for (number, address), sources in self._moves.items():
+            keys: Keys = ("servers", number)
+            yield create_deviation(
+                "server",
+                keys,
+                "the server redirects permanently to another address of the same host",
+                observations=len(sources),
+                sources=sources[:5],
+                changes=[DocumentChange(keys, {"url": address})],
+            )
+        if self._elsewhere:
+            yield create_deviation(
+                "redirect",
+                (),
+                "the server redirects permanently to another host or path; nothing is proposed, "
+                "as credentials would go there",
+                observations=len(self._elsewhere),
+                sources=self._elsewhere[:5],
+            )
+        for (name, number), sources in self._rates.items():
+            yield create_deviation(
+                "limit",
+                (),
+                f"responses name a limit of {number} calls in {name}; see Settings(rate=…)",
+                observations=len(sources),
+                sources=sources[:5],
+            )
+        if self._waits:
+            yield create_deviation(
+                "limit",
+                (),
+                "responses ask to wait in Retry-After; see Settings(rate=…)",
+                observations=len(self._waits),
+                sources=self._waits[:5],
+            )
+
+    def _observe_move(self, exchange: RecordedExchange) -> None:
+        old, target = exchange.url, urljoin(exchange.url, exchange.headers.get("location", ""))
+        for number, server in enumerate(as_list(self.places.document.get("servers"))):
+            url = as_string(as_dict(server).get("url")).rstrip("/")
+            moved = _move_server(url, old, target)
+            if moved:
+                self._moves[number, moved].append(exchange.source)
+                return
+        if target != old:
+            self._elsewhere.append(exchange.source)
+
+
+def _move_server(server: str, old: str, target: str) -> str:
+    # The rest of the path has to stay the same, and the host: a response cannot send credentials
+    # to a host of its choice.
+    before = urljoin(old, server) if server else ""
+    if not before or not old.startswith(f"{before}/"):
+        return ""
+    rest = old[len(before) :]
+    address = urlsplit(target)
+    if not target.endswith(rest) or address.hostname != urlsplit(old).hostname:
+        return ""
+    moved = target[: -len(rest)]
+    if server.startswith("/"):  # relative to where the document is
+        return urlsplit(moved).path or "/"
+    return moved if address.scheme in ("http", "https") else ""

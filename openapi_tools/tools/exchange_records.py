@@ -1,0 +1,162 @@
+"""Exchanges as data without secrets, and a folder that keeps those of calls."""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs
+
+from openapi_tools.common.http_rules import (
+    is_form,
+    is_json,
+    is_multipart,
+    names_credential,
+    parameter,
+)
+from openapi_tools.errors import SettingsError
+from openapi_tools.redaction import MASK, redact_data
+from openapi_tools.redaction.marked_schemas import EXTENSION
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    import httpx
+
+    from openapi_tools.tools.marked_values import MarkedValues
+    from openapi_tools.transport import APIResponse
+
+RECORD = "calls.jsonl"
+"""The file of recorded calls, with a line for each: its request and its response."""
+# Of one connection: the content is recorded decoded and whole, and `date` would change each
+# record.
+OF_CONNECTION = ("content-encoding", "content-length", "transfer-encoding", "connection", "date")
+
+logger = logging.getLogger("openapi_tools")
+
+
+def hide_request(request: httpx.Request, marked: MarkedValues | None) -> dict[str, Any]:
+    """Return method, URL and body of a request that has been read, without secrets.
+
+    The values that are `marked` are those of the tool that sent it.
+    """
+    url = str(request.url.copy_with(userinfo=b""))
+    url = redact_data(url) if marked is None else marked.hide_url(url)
+    body = hide_body(request.content, request.headers, marked)
+    return {"method": request.method, "url": url, "body": body}
+
+
+def hide_headers(headers: httpx.Headers, marked: MarkedValues | None = None) -> dict[str, str]:
+    """Return headers by name in lower case, without credentials and marked values."""
+    names = frozenset[str]() if marked is None else marked.names
+    return {
+        name: MASK if names_credential(name) or name in names else redact_data(value)
+        for name, value in headers.items()
+    }
+
+
+def hide_body(content: bytes, headers: httpx.Headers, marked: MarkedValues | None) -> Any:
+    """Return a body as `read_body` does, without secrets."""
+    if marked is None:
+        return read_body(content, headers, redact_data)
+    if content and marked.body is not None and marked.body.is_secret:
+        return MASK
+    if is_json(headers.get("content-type", "")):
+        return read_body(content, headers, lambda value: redact_data(value, marked.body))
+    return read_body(content, headers, lambda value: redact_data(value, names=marked.names))
+
+
+def read_body(
+    content: bytes, headers: httpx.Headers, hide: Callable[[Any], Any] = lambda part: part
+) -> Any:
+    """Return a body as data where it is JSON or a form, else as text or `{"base64": …}`."""
+    kind = headers.get("content-type", "")
+    if is_multipart(kind):
+        # Boundaries are random, so that the same request would never match its record.
+        content = content.replace(parameter(kind, "boundary").encode() or b"--", b"boundary")
+    try:
+        text = content.decode()
+    except ValueError:
+        return {"base64": base64.b64encode(hide(content)).decode()}
+    if is_form(kind):
+        pairs = parse_qs(text, keep_blank_values=True)
+        return hide({name: v[0] if len(v) == 1 else v for name, v in pairs.items()})
+    with suppress(ValueError, RecursionError):
+        if is_json(kind):
+            return hide(json.loads(text))
+    return hide(text) or None
+
+
+def describe_content(
+    content: bytes, headers: httpx.Headers, marked: MarkedValues | None
+) -> dict[str, Any]:
+    """Return the content of a response as `json`, `text` or `base64`, without secrets."""
+    schema, names = (None, frozenset[str]()) if marked is None else (marked.response, marked.names)
+    with suppress(ValueError, RecursionError):
+        if is_json(headers.get("content-type", "")):
+            # A response may repeat what only the request's schema marks.
+            return {"json": redact_data(json.loads(content.decode()), schema, names)}
+    content = redact_data(content, names=names)
+    try:
+        return {"text": content.decode()}
+    except ValueError:
+        return {"base64": base64.b64encode(content).decode()}
+
+
+class ExchangeRecorder:
+    """Writes the exchanges of calls to a folder, without credentials and marked values.
+
+    Several processes may write to one folder. A call does not fail if its record cannot be
+    written: the first such failure is logged.
+
+    Raises:
+        SettingsError: The folder cannot be made.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            reason = f"{folder} cannot be written ({error.strerror})."
+            raise SettingsError(f"record: {reason}") from None
+        self._path = folder / RECORD
+        self._has_failed = False
+
+    def record(self, tool: str, request: httpx.Request, response: APIResponse) -> None:
+        """Write an exchange at the end of the file."""
+        marked = request.extensions.get(EXTENSION)
+        headers = {
+            name: text
+            for name, text in hide_headers(response.headers, marked).items()
+            if name not in OF_CONNECTION
+        }
+        content = (
+            {"text": ""}
+            if response.file is not None
+            else describe_content(response.content, response.headers, marked)
+        )
+        entry = {
+            "tool": tool,
+            "request": hide_request(request, marked),
+            "response": {"status": response.status, "headers": headers, **content},
+        }
+        self._write(json.dumps(entry).encode() + b"\n")
+
+    def _write(self, line: bytes) -> None:
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+        try:
+            # With O_APPEND the lines of several processes come after one another (POSIX, `write`).
+            descriptor = os.open(self._path, flags, 0o600)
+            try:
+                os.write(descriptor, line)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            if not self._has_failed:
+                self._has_failed = True
+                reason = error.strerror or type(error).__name__
+                logger.warning("calls cannot be recorded (%s); logged once", reason)

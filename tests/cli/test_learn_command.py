@@ -1,0 +1,111 @@
+"""`openapi-tools learn`: the report, the overlay, and evidence that cannot be read."""
+
+import json
+
+import pytest
+import yaml
+
+PET = {
+    "type": "object",
+    "properties": {"id": {"type": "integer"}, "price": {"type": "number"}},
+}
+RESPONSE = {"description": "ok", "content": {"application/json": {"schema": PET}}}
+PATHS = {
+    "/pet": {"get": {"operationId": "getPet", "summary": "A pet.", "responses": {"200": RESPONSE}}}
+}
+CHANGE = (
+    "description was 'A pet.\\nReturns: object (id, price)', "
+    "is 'A pet.\\nReturns: object (id, price, born)'"
+)
+URL = "http://api.example.com/v1/pet"
+
+
+def entry(body, *, status=200, url=URL):
+    headers = {"content-type": "application/json"}
+    request = {"method": "GET", "url": url, "body": None}
+    return {"request": request, "response": {"status": status, "headers": headers, "json": body}}
+
+
+@pytest.fixture
+def seen(tmp_path):
+    """Write a cassette with these responses, and return its path."""
+
+    def write_cassette(*entries):
+        path = tmp_path / "calls.json"
+        path.write_text(json.dumps([*entries]))
+        return path
+
+    return write_cassette
+
+
+def test_the_report_names_place_evidence_and_what_changes(run, write, seen):
+    cassette = seen(entry({"id": 1, "price": "1.50", "born": 2020}), entry({"id": 2}))
+    result = run("learn", write(PATHS), "--from", cassette)
+    assert result.exit_code == 0, result.stderr
+    place = "GET /pet (get_pet) at /responses/200/content/application~1json/schema"
+    assert result.stdout.splitlines() == [
+        f"property: {place}: the property born is not documented",
+        "    seen 1 time: calls.json:1",
+        f"type: {place}/properties/price: the value is of type string, documented is number",
+        "    seen 1 time: calls.json:1",
+        "With the proposals, the tools change:",
+        f"          description  get_pet: {CHANGE} now",
+        "1 change, 0 breaking; 1 tool differs.",
+        "2 exchanges in 1 file: 2 proposals, 0 not proposed.",
+    ]
+
+
+def test_the_overlay_is_written_loads_and_leaves_nothing_to_learn(run, write, seen, tmp_path):
+    spec, overlay = write(PATHS), tmp_path / "learned.yaml"
+    cassette = seen(entry({"id": 1, "price": "1.50", "born": 2020}))
+    result = run("learn", spec, "--from", cassette, "--output", overlay)
+    assert result.stderr == (
+        f"{overlay} written: 2 proposals; review it, and apply it with --overlay {overlay}.\n"
+    )
+    assert len(yaml.safe_load(overlay.read_text())["actions"]) == 3
+    again = run("learn", spec, "--from", cassette, "--overlay", overlay, "--json")
+    assert json.loads(again.stdout)["deviations"] == []
+    refused = run("learn", spec, "--from", cassette, "--output", overlay)
+    assert refused.exit_code == 2
+    assert "--force overwrites it" in refused.stderr
+
+
+def test_nothing_to_propose_writes_no_file(run, write, seen, tmp_path):
+    result = run(
+        "learn", write(PATHS), "--from", seen(entry({"id": 1})), "--output", tmp_path / "o"
+    )
+    assert "there is nothing to propose" in result.stderr
+    assert not (tmp_path / "o").exists()
+
+
+def test_json_has_the_deviations_the_changes_and_the_overlay(run, write, seen):
+    elsewhere = entry({}, url="http://api.example.com/v1/other")
+    cassette = seen(entry({"id": "a"}), entry({"id": 3}), elsewhere)
+    data = json.loads(run("learn", write(PATHS), "--from", cassette, "--json").stdout)
+    (deviation,) = data["deviations"]
+    assert (deviation["kind"], deviation["proposed"]) == ("type", False)
+    assert (deviation["observations"], deviation["contradictions"]) == (1, 1)
+    assert data["unmatched"] == ["calls.json:3"]
+    assert data["overlay"]["actions"] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "calls.json: is not JSON"),
+        ("{}", "must hold a list of exchanges"),
+        ("[1]", "calls.json:1: is neither an exchange"),
+        ('[{"request": {}, "response": {}}]', "calls.json:1: is neither an exchange"),
+        ("[" * 100_000, "calls.json: is not JSON"),
+    ],
+)
+def test_a_damaged_cassette_is_named(refused, write, tmp_path, text, words):
+    path = tmp_path / "calls.json"
+    path.write_text(text)
+    refused("learn", write(PATHS), "--from", path, said=[words])
+
+
+def test_a_place_without_evidence_is_named(refused, write, tmp_path):
+    (tmp_path / "empty").mkdir()
+    refused("learn", write(PATHS), "--from", tmp_path / "empty", said=["has no cassettes"])
+    refused("learn", write(PATHS), "--from", tmp_path / "none", said=["none: does not exist."])
