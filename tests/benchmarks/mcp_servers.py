@@ -46,8 +46,13 @@ class Program:
         return self._fill_in((*self.http_words, *self.options), document, port)
 
     def environment(self, variables=None):
-        # Without compiled modules every process would compile what it imports.
-        own = {} if self.checkout is None else {"PYTHONPATH": str(self.checkout)}
+        # Without compiled modules every process would compile what it imports. `-m` would look in
+        # the working directory first, which may be a checkout, too.
+        own = (
+            {}
+            if self.checkout is None
+            else {"PYTHONPATH": str(self.checkout), "PYTHONSAFEPATH": "1"}
+        )
         return {**os.environ, "PYTHONDONTWRITEBYTECODE": "", **own, **(variables or {})}
 
     def _fill_in(self, words, document, port):
