@@ -46,7 +46,7 @@ _COMMANDS = {
     "prove": ("Call every tool against a mock and check it.", "prove_command.report_proofs"),
     "eval": ("Run a model on cases against a mock.", "eval_command.evaluate_model"),
     "diff": ("Show what changes for the tools.", "diff_command.compare_tools"),
-    "learn": ("Learn from calls what a document lacks.", "learn_command.learn_document"),
+    "learn": ("Propose an overlay from recorded calls.", "learn_command.learn_document"),
     "lock": ("Accept tools, and see what has changed since.", "lock_command.lock_tools"),
     "init": ("Write a configuration file.", "init_command.write_configuration"),
     "generate": ("Write the tools as a Python package.", "generate_command.generate_packages"),

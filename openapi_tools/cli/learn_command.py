@@ -1,4 +1,4 @@
-"""`openapi-tools learn`: how an API departs from its document, as an overlay."""
+"""`openapi-tools learn`: propose an overlay for what recorded calls show of an API."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from openapi_tools.cli.tool_loading import load_source, parse_source
 from openapi_tools.conformance.findings import Finding
 from openapi_tools.errors import format_count
 from openapi_tools.learning.deviations import format_overlay, make_overlay
-from openapi_tools.learning.evidence import describe_evidence, read_evidence
+from openapi_tools.learning.evidence import describe_size, read_evidence
 from openapi_tools.learning.lessons import learn_deviations
+from openapi_tools.toolsets.document_info import document_pointer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +39,7 @@ def learn_document(
     report_format: str,
     wants_json: bool,
 ) -> int:
-    """Report how what was seen of an API departs from SPEC, and write it as an overlay."""
+    """Report where recorded calls depart from SPEC; with `output`, write the overlay."""
     evidence = read_evidence(evidence_path)
     source = parse_source(spec)
     toolset = load_source(source)
@@ -51,7 +52,7 @@ def learn_document(
     report = CommandReport(
         title="openapi-tools learn",
         spec=spec,
-        lines=list(_format_report(lesson, toolset, changes, describe_evidence(evidence))),
+        lines=list(_format_report(lesson, toolset, changes, describe_size(evidence))),
         data={
             "deviations": list(map(_describe_deviation, lesson.deviations)),
             "unmatched": list(lesson.unmatched),
@@ -69,7 +70,7 @@ def learn_document(
 def _write_overlay(lesson: Lesson, path: Path, *, force: bool) -> None:
     count = sum(deviation.is_proposed for deviation in lesson.deviations)
     if not count:
-        print_note(f"there is nothing to propose, so {path} was not written.")
+        print_note(f"nothing to propose; {path} was not written.")
         return
     write_new_file(path, format_overlay(lesson.deviations), force=force)
     proposals = format_count(count, "proposal")
@@ -95,10 +96,10 @@ def _create_finding(deviation: Deviation) -> Finding:
 
 
 def _format_report(
-    lesson: Lesson, toolset: Toolset, changes: list[dict[str, Any]], read: str
+    lesson: Lesson, toolset: Toolset, changes: list[dict[str, Any]], size: str
 ) -> Iterator[str]:
     width = terminal_width()
-    names = {str(getattr(tool, "pointer", "")): tool.name for tool in toolset}
+    names = {document_pointer(tool): tool.name for tool in toolset}
     for deviation in lesson.deviations:
         label = deviation.kind if deviation.is_proposed else f"{deviation.kind}, not proposed"
         place = clean(describe_place(deviation.pointer, names), lines=False)
@@ -113,7 +114,7 @@ def _format_report(
         yield from format_changes(changes, sum(bool(c["breaking"]) for c in changes))
     proposed = sum(deviation.is_proposed for deviation in lesson.deviations)
     reported = len(lesson.deviations) - proposed
-    total = f"{read}: {format_count(proposed, 'proposal')}, {reported} not proposed."
+    total = f"{size}: {format_count(proposed, 'proposal')}, {reported} not proposed."
     if lesson.unmatched:
         total += f" {len(lesson.unmatched)} of them fit no operation, such as "
         total += f"{clean(lesson.unmatched[0], lines=False)}."

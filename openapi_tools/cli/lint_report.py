@@ -11,6 +11,7 @@ from openapi_tools.cli.styles import style_label, style_secondary
 from openapi_tools.cli.text_layout import wrap_text
 from openapi_tools.common.json_values import join_pointer, split_pointer
 from openapi_tools.errors import format_count
+from openapi_tools.toolsets.document_info import document_pointer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -69,7 +70,7 @@ def format_findings(
         limit: How many findings of each kind are listed.
         width: The columns of a terminal; None for a pipe, where each finding is one line.
     """
-    names = {str(getattr(tool, "pointer", "")): tool.name for tool in toolset}
+    names = {document_pointer(tool): tool.name for tool in toolset}
     for label, findings in kinds:
         listed_count, covered = 0, 0
         for group in _group_findings(label, findings):

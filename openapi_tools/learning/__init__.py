@@ -1,1 +1,1 @@
-"""How an API departs from its document, learned from what was seen of it."""
+"""Learn from recorded calls where an API departs from its document."""

@@ -1,8 +1,9 @@
-"""How an API departs from its document, and the overlay that says so."""
+"""Deviations of an API from its document, and the overlay that corrects the document."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -21,11 +22,18 @@ KINDS = (
     *("argument", "ignored", "paging", "server", "limit", "redirect"),
 )
 _LONGEST_COMMENT = 400
+MOST_SOURCES = 5
+"""Exchanges that a deviation names as its evidence."""
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentChange:
-    """A change of a document at a place: an update, or its removal if there is none."""
+    """A change of a document at one place.
+
+    Attributes:
+        keys: The keys that lead to the place.
+        update: What is merged into it; None removes it.
+    """
 
     keys: Keys
     update: Any = None
@@ -38,11 +46,11 @@ class Deviation:
     Attributes:
         kind: One of `KINDS`.
         pointer: JSON Pointer (RFC 6901) to the place in the document.
-        message: What was seen, in one line, without values of the API.
-        observations: How often it was seen.
-        contradictions: How often the opposite was seen.
+        message: The difference, in one line, without values of the API.
+        observations: Number of exchanges, or values in them, that show it.
         sources: The first exchanges that show it, as `file:entry`.
-        changes: Of the document; empty for what is only reported.
+        contradictions: Number of those that show the opposite.
+        changes: What the document should change; empty if it is only reported.
     """
 
     kind: str
@@ -55,14 +63,15 @@ class Deviation:
 
     @property
     def is_proposed(self) -> bool:
-        """Whether the overlay has it: contradicted evidence is only reported."""
+        """Whether the overlay contains it: a contradicted deviation is only reported."""
         return bool(self.changes) and not self.contradictions
 
     def describe_evidence(self) -> str:
-        """Return how often it was seen and where, in words."""
-        seen = f"seen {format_count(self.observations, 'time')}"
-        against = f", the opposite {format_count(self.contradictions, 'time')}"
-        return f"{seen}{against if self.contradictions else ''}: {', '.join(self.sources)}"
+        """Return how often and where it was seen, as text."""
+        counts = f"seen {format_count(self.observations, 'time')}"
+        if self.contradictions:
+            counts += f", the opposite {format_count(self.contradictions, 'time')}"
+        return f"{counts}: {', '.join(self.sources)}"
 
 
 def create_deviation(
@@ -75,21 +84,31 @@ def create_deviation(
     changes: Sequence[DocumentChange] = (),
     contradictions: int = 0,
 ) -> Deviation:
-    """Return a deviation; changes whose place no overlay can name are left out."""
+    """Return a deviation, without changes if an overlay cannot target all of their places.
+
+    Args:
+        kind: One of `KINDS`.
+        keys: The keys that lead to the place in the document.
+        message: The difference, in one line, without values of the API.
+        observations: Number of exchanges, or values in them, that show it.
+        sources: The exchanges that show it, of which the first are named.
+        changes: What the document should change.
+        contradictions: Number of exchanges, or values, that show the opposite.
+    """
     can_target = all(has_target(change.keys) for change in changes)
     return Deviation(
-        kind,
-        join_pointer(keys),
-        message,
-        observations,
-        tuple(sources),
-        contradictions,
-        tuple(changes) if can_target else (),
+        kind=kind,
+        pointer=join_pointer(keys),
+        message=message,
+        observations=observations,
+        sources=tuple(islice(sources, MOST_SOURCES)),
+        contradictions=contradictions,
+        changes=tuple(changes) if can_target else (),
     )
 
 
 def make_overlay(deviations: Iterable[Deviation]) -> dict[str, Any]:
-    """Return the overlay of what is proposed; its actions say what was seen and how often.
+    """Return the overlay of the proposed changes, whose actions cite their evidence.
 
     Spec: Overlay Specification 1.1.0.
     """
@@ -108,7 +127,7 @@ def make_overlay(deviations: Iterable[Deviation]) -> dict[str, Any]:
 
 
 def format_overlay(deviations: Sequence[Deviation]) -> str:
-    """Return the overlay as YAML, with a comment before each action and for what is reported."""
+    """Return the overlay as YAML: comments introduce each action, and list what is not proposed."""
     overlay = make_overlay(deviations)
     head = {key: overlay[key] for key in ("overlay", "info")}
     parts = [_dump_yaml(head)]
@@ -130,7 +149,7 @@ def format_overlay(deviations: Sequence[Deviation]) -> str:
 
 
 def _format_comment(text: str) -> str:
-    # JSON Pointers and names of files may hold any character: one line of printable ones is left.
+    # JSON Pointers and file names may hold any character, and a comment ends with its line.
     line = "".join(char if char.isprintable() else "?" for char in text)
     return f"# {line[:_LONGEST_COMMENT]}\n"
 

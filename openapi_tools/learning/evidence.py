@@ -1,4 +1,4 @@
-"""What was seen of an API: recorded exchanges, and lines of a server's audit log."""
+"""Evidence of what an API does: recorded exchanges, and lines of a server's audit log."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _LARGEST = 64_000_000  # bytes of a file
-_CASSETTE, _LINES = ".json", ".jsonl"
-_ABSENT = object()
+_CASSETTE, _LINES = ".json", (".jsonl", ".log")
+NO_JSON: Any = object()
+"""The body of a response whose content is not JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class RecordedExchange:
         status: Of the response.
         headers: Of the response, by name in lower case.
         media_type: Of the response, without parameters; empty if it named none.
-        body: JSON as data; `NO_JSON` for any other.
+        body: JSON as data, or `NO_JSON`.
         tool: The name of the tool that was called; empty in cassettes.
     """
 
@@ -48,12 +49,15 @@ class RecordedExchange:
     tool: str = ""
 
 
-NO_JSON: Any = _ABSENT
-
-
 @dataclass(frozen=True, slots=True)
 class AuditedCall:
-    """A line of an audit log: the tool, and the status of the response, 0 for none."""
+    """A call in an audit log.
+
+    Attributes:
+        source: The file and the number of the line in it, such as `audit.log:3`.
+        tool: The name of the tool.
+        status: Of the response; 0 if there was none.
+    """
 
     source: str
     tool: str
@@ -62,7 +66,7 @@ class AuditedCall:
 
 @dataclass(slots=True)
 class Evidence:
-    """What was seen of an API, and the files that it was read from."""
+    """Recorded exchanges and audited calls, and the files that they were read from."""
 
     exchanges: list[RecordedExchange] = field(default_factory=list)
     audited_calls: list[AuditedCall] = field(default_factory=list)
@@ -70,13 +74,13 @@ class Evidence:
 
 
 def read_evidence(place: Path) -> Evidence:
-    """Return what is in a file, or in the files of a folder and of those inside it.
+    """Return the evidence in a file, or in all files of a folder and its subfolders.
 
-    Cassettes end in `.json`; files with one exchange or audited call in each line end in `.jsonl`
-    or `.log`.
+    Cassettes end in `.json`. Files with one exchange or audited call per line end in `.jsonl` or
+    `.log`.
 
     Raises:
-        SourceError: There is nothing to read, or a file is damaged.
+        SourceError: No file was found, or one cannot be read or parsed.
     """
     evidence = Evidence()
     for path in _list_files(place):
@@ -93,11 +97,11 @@ def read_evidence(place: Path) -> Evidence:
 
 def _list_files(place: Path) -> list[Path]:
     if place.is_dir():
-        kinds = (_CASSETTE, _LINES, ".log")
-        files = sorted(p for p in place.rglob("*") if p.suffix in kinds and p.is_file())
+        suffixes = (_CASSETTE, *_LINES)
+        files = sorted(p for p in place.rglob("*") if p.suffix in suffixes and p.is_file())
         if files:
             return files
-        reason = "has no cassettes (.json) and no recorded calls (.jsonl, .log)."
+        reason = "contains no cassettes (.json) or recorded calls (.jsonl, .log)."
         raise SourceError(reason, source=str(place))
     if not place.exists():
         raise SourceError("does not exist.", source=str(place))
@@ -116,7 +120,7 @@ def _read_file(path: Path) -> bytes:
 def _read_cassette(data: bytes, name: str) -> Iterator[tuple[int, Any]]:
     entries = _parse_json(data, name)
     if not isinstance(entries, list):
-        raise SourceError("is not a cassette: it must hold a list of exchanges.", source=name)
+        raise SourceError("is not a cassette, which must be a list of exchanges.", source=name)
     yield from enumerate(entries, start=1)
 
 
@@ -130,20 +134,24 @@ def _parse_json(data: bytes, source: str) -> Any:
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as error:
-        reason = f"is not JSON ({excerpt(str(error), 120)}); record it again, or take it out."
+        reason = f"is not JSON ({excerpt(str(error), 120)}); record it again or remove it."
         raise SourceError(reason, source=source) from None
 
 
 def _add_entry(evidence: Evidence, entry: Any, source: str) -> None:
     if isinstance(entry, Mapping) and entry.get("event") == "call":
         status = entry.get("status")
-        tool, number = str(entry.get("tool", "")), status if isinstance(status, int) else 0
-        evidence.audited_calls.append(AuditedCall(source, tool, number))
+        call = AuditedCall(
+            source=source,
+            tool=str(entry.get("tool", "")),
+            status=status if isinstance(status, int) else 0,
+        )
+        evidence.audited_calls.append(call)
         return
     try:
         evidence.exchanges.append(_read_exchange(entry, source))
     except (AttributeError, LookupError, TypeError, ValueError):
-        reason = "is neither an exchange of a cassette nor a call of an audit log; take it out."
+        reason = "is neither a recorded exchange nor a call of an audit log; remove it."
         raise SourceError(reason, source=source) from None
 
 
@@ -154,7 +162,7 @@ def _read_exchange(entry: Any, source: str) -> RecordedExchange:
     return RecordedExchange(
         source=source,
         method=request["method"].upper(),
-        url=request["url"] + "",
+        url=request["url"] + "",  # a TypeError unless it is a string
         request_body=request.get("body"),
         status=int(response["status"]),
         headers=headers,
@@ -172,13 +180,9 @@ def _read_body(response: Mapping[str, Any]) -> Any:
     return NO_JSON
 
 
-def describe_evidence(evidence: Evidence) -> str:
-    """Return how much was read, in words."""
-    exchanges = format_count(len(evidence.exchanges), "exchange")
-    calls = format_count(len(evidence.audited_calls), "audited call")
-    files = format_count(len(evidence.files), "file")
-    return (
-        f"{exchanges} and {calls} in {files}"
-        if evidence.audited_calls
-        else (f"{exchanges} in {files}")
-    )
+def describe_size(evidence: Evidence) -> str:
+    """Return how much evidence there is, such as `3 exchanges in 1 file`."""
+    counts = format_count(len(evidence.exchanges), "exchange")
+    if evidence.audited_calls:
+        counts += f" and {format_count(len(evidence.audited_calls), 'audited call')}"
+    return f"{counts} in {format_count(len(evidence.files), 'file')}"

@@ -1,4 +1,4 @@
-"""Learn how an API departs from its document, from what was seen of it."""
+"""Match evidence with operations, and find the deviations that it shows."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from openapi_tools.learning.request_observer import RequestObserver
 from openapi_tools.learning.response_observer import ResponseObserver
 from openapi_tools.learning.schema_places import SchemaPlaces
 from openapi_tools.learning.server_observer import ServerObserver
+from openapi_tools.toolsets.document_info import document_pointer
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from openapi_tools.learning.evidence import Evidence, RecordedExchange
-    from openapi_tools.tools.tool import OperationTool
     from openapi_tools.toolsets.toolset import Toolset
 
 
@@ -25,59 +27,78 @@ class Lesson:
     """What the evidence shows.
 
     Attributes:
-        deviations: In the order of their kinds.
-        read: How many exchanges and audited calls belong to an operation.
+        deviations: In the order of `KINDS`.
+        matched: Number of exchanges and audited calls that belong to an operation.
         unmatched: The entries that fit no operation, as `file:entry`.
     """
 
     deviations: tuple[Deviation, ...]
-    read: int
+    matched: int
     unmatched: tuple[str, ...]
 
 
 def learn_deviations(toolset: Toolset, evidence: Evidence, *, at_least: int = 1) -> Lesson:
-    """Return how what was seen departs from the document of a toolset.
+    """Return the deviations of an API from the document of its toolset.
 
     Args:
         toolset: All tools of the document.
-        evidence: What was seen.
-        at_least: Deviations that were seen less often are left out.
+        evidence: Recorded exchanges and audited calls.
+        at_least: Deviations with fewer observations are left out.
     """
-    document = toolset.document
-    places = SchemaPlaces(document)
-    tools = {_pointer_of(tool): tool for tool in toolset}
-    names = {tool.name: tool for tool in toolset}
+    places = SchemaPlaces(toolset.document)
     responses, requests = ResponseObserver(places), RequestObserver(places)
-    servers, unmatched, read = ServerObserver(places), list[str](), 0
+    servers = ServerObserver(places)
     for exchange in evidence.exchanges:
         servers.add(exchange)
-    routes = [Routes(document, base) for base in (_base_path(toolset), *servers.moved_paths())]
-    for exchange in evidence.exchanges:
-        route = _find_route(routes, exchange)
-        if route is None:
-            unmatched.append(exchange.source)
-            continue
-        read += 1
-        if not 300 <= exchange.status < 400:  # noqa: PLR2004 -- redirects are of the server
-            responses.add(route.pointer, exchange)
-        if (tool := tools.get(join_pointer(route.pointer))) is not None:
-            requests.add(route.pointer, tool, exchange)
-    for call in evidence.audited_calls:
-        tool = names.get(call.tool)
-        if tool is None:
-            unmatched.append(call.source)
-        else:
-            read += 1
-            if call.status:
-                responses.add_status(split_pointer(_pointer_of(tool)), call.status, call.source)
+    # Exchanges after a redirect have the path of the server's new URL.
+    bases = (_base_path(toolset), *servers.moved_paths())
+    routes = [Routes(toolset.document, base) for base in bases]
+    unmatched = [
+        *_observe_exchanges(toolset, evidence, routes, responses, requests),
+        *_observe_audited_calls(toolset, evidence, responses),
+    ]
     deviations = [
         *responses.find_deviations(),
         *requests.find_deviations(),
         *servers.find_deviations(),
     ]
-    kept = [item for item in deviations if item.observations >= at_least]
-    kept.sort(key=lambda item: KINDS.index(item.kind))
-    return Lesson(tuple(kept), read, tuple(unmatched))
+    frequent = [item for item in deviations if item.observations >= at_least]
+    frequent.sort(key=lambda item: KINDS.index(item.kind))
+    total = len(evidence.exchanges) + len(evidence.audited_calls)
+    return Lesson(tuple(frequent), total - len(unmatched), tuple(unmatched))
+
+
+def _observe_exchanges(
+    toolset: Toolset,
+    evidence: Evidence,
+    routes: list[Routes],
+    responses: ResponseObserver,
+    requests: RequestObserver,
+) -> Iterator[str]:
+    # Yields the exchanges that fit no operation.
+    tools = {document_pointer(tool): tool for tool in toolset}
+    for exchange in evidence.exchanges:
+        route = _find_route(routes, exchange)
+        if route is None:
+            yield exchange.source
+            continue
+        if not 300 <= exchange.status < 400:  # noqa: PLR2004 -- the server observer has redirects
+            responses.add(route.pointer, exchange)
+        if (tool := tools.get(join_pointer(route.pointer))) is not None:
+            requests.add(route.pointer, tool, exchange)
+
+
+def _observe_audited_calls(
+    toolset: Toolset, evidence: Evidence, responses: ResponseObserver
+) -> Iterator[str]:
+    # Yields the calls of unknown tools.
+    tools = {tool.name: tool for tool in toolset}
+    for call in evidence.audited_calls:
+        tool = tools.get(call.tool)
+        if tool is None:
+            yield call.source
+        elif call.status:
+            responses.add_status(split_pointer(document_pointer(tool)), call.status, call.source)
 
 
 def _find_route(routes: list[Routes], exchange: RecordedExchange) -> Route | None:
@@ -85,10 +106,6 @@ def _find_route(routes: list[Routes], exchange: RecordedExchange) -> Route | Non
     target = f"{address.path}?{address.query}" if address.query else address.path
     matches = (each.find(exchange.method, target) for each in routes)
     return next((route for route in matches if route is not None), None)
-
-
-def _pointer_of(tool: OperationTool) -> str:
-    return str(getattr(tool, "pointer", ""))
 
 
 def _base_path(toolset: Toolset) -> str | None:

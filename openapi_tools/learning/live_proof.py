@@ -1,4 +1,4 @@
-"""Prove tools against a running API: what it returns, beside what its document says."""
+"""Prove tools against a running API: call them, and compare responses with the document."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from openapi_tools.auth.origin_policy import is_loopback
 from openapi_tools.errors import CallError, SettingsError
 from openapi_tools.learning.evidence import Evidence, read_evidence
 from openapi_tools.learning.lessons import learn_deviations
+from openapi_tools.learning.request_observer import REFUSED
 from openapi_tools.requests import server_url
 from openapi_tools.testing.proving import Proof, sample_inputs
-from openapi_tools.tools.exchange_records import RECORD
+from openapi_tools.tools.exchange_records import CALLS_FILE
+from openapi_tools.toolsets.document_info import document_pointer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,13 +22,16 @@ if TYPE_CHECKING:
     from openapi_tools.result import ToolResult
     from openapi_tools.toolsets.toolset import Toolset
 
-_REFUSED = (400, 422)
 _IDS = ("id", "uuid", "key", "name", "slug", "number")
 _SAFETIES = ("read-only", "additive", "destructive")
 
 
 def check_is_local(toolset: Toolset) -> None:
-    """Raise SettingsError unless all calls stay on this machine: writes are called, too."""
+    """Check that all calls stay on this machine, as writes are called, too.
+
+    Raises:
+        SettingsError: A tool has no server, or one on another machine.
+    """
     for tool in toolset:
         try:
             url = server_url(tool.operation, toolset.session.settings)
@@ -38,17 +43,17 @@ def check_is_local(toolset: Toolset) -> None:
 
 
 async def prove_live(toolset: Toolset, folder: Path) -> list[Proof]:
-    """Call every tool at its API, and return whether what it does is what its document says.
+    """Call every tool at its API, and return whether the API does what its document says.
 
-    Reads come first: what they return fills the arguments of other tools that need it.
+    Reads come first, as later calls take arguments from their responses.
 
     Args:
         toolset: Loaded with `Settings(record=folder, check_responses=True)`.
-        folder: Gets the exchanges.
+        folder: Where that setting records the exchanges.
     """
     caller = _LiveCaller(toolset)
     results = {tool.name: await caller.call(tool) for tool in _order_tools(toolset)}
-    path = folder / RECORD
+    path = folder / CALLS_FILE
     evidence = read_evidence(path) if path.exists() else Evidence()
     reasons: dict[str, str] = {}
     tool_names = {exchange.source: exchange.tool for exchange in evidence.exchanges}
@@ -66,23 +71,25 @@ def _order_tools(toolset: Toolset) -> list[Any]:
 
 
 class _LiveCaller:
-    """Calls tools with sampled input, and with values of earlier responses for what they need."""
+    """Calls tools with sampled input, in which values of earlier responses replace ids."""
 
     def __init__(self, toolset: Toolset) -> None:
         self._toolset = toolset
         self._outputs: dict[str, Any] = {}
 
     async def call(self, tool: Any) -> list[ToolResult]:
-        """Call a tool with its required arguments, and with all; return the results."""
+        """Call a tool with its required arguments, then with all; return the results."""
         results = []
         for arguments in sample_inputs(tool.input_schema, tool.operation.body):
-            filled = arguments | dict(self._known_values(tool, arguments))
+            filled = arguments | dict(self._values_from_outputs(tool, arguments))
             results.append(await tool.execute(filled))
             if results[-1].success:
                 self._outputs.setdefault(tool.name, results[-1].output)
         return results
 
-    def _known_values(self, tool: Any, arguments: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    def _values_from_outputs(
+        self, tool: Any, arguments: dict[str, Any]
+    ) -> Iterator[tuple[str, Any]]:
         for name, producers in self._toolset.producers(tool.name).items():
             outputs = (self._outputs.get(producer) for producer in producers)
             values = (_find_value(output, name) for output in outputs if output is not None)
@@ -107,10 +114,10 @@ def _find_value(output: Any, argument: str) -> Any:
 
 
 def _judge(tool: Any, results: list[ToolResult], deviation: str) -> Proof:
-    pointer, unsent = str(getattr(tool, "pointer", "")), "no sampled input could be sent"
+    pointer = document_pointer(tool)
     statuses = [_status_of(result) for result in results]
     if not any(statuses):
-        reason = str(results[0].output) if results else unsent
+        reason = str(results[0].output) if results else "no sampled input could be sent"
         return Proof(tool.name, "not judged", "not judged", reason, pointer)
     problems = [
         line
@@ -118,7 +125,7 @@ def _judge(tool: Any, results: list[ToolResult], deviation: str) -> Proof:
         for line in result.metadata.get("response_problems", ())
         if not line.startswith("not judged")
     ]
-    if all(status in _REFUSED for status in statuses if status):
+    if all(status in REFUSED for status in statuses if status):
         reason = f"request: the API refuses input that the document allows: {results[0].output}"
         return Proof(tool.name, "failed", "ok", deviation or reason, pointer, "document")
     if problems or deviation:

@@ -1,4 +1,4 @@
-"""What requests show: arguments that the API requires, that it ignores, and that it has besides."""
+"""Compare requests with the document: arguments that the API requires, ignores, or adds."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from openapi_tools.learning.schema_places import Keys, SchemaPlaces
     from openapi_tools.tools.tool import OperationTool
 
-_REFUSED = (400, 422)
+REFUSED = (400, 422)
+"""Statuses of responses that refuse the input (RFC 9110, sections 15.5.1 and 15.5.21)."""
 _SUCCESS = range(200, 300)
 _NEXT = ("next", "next_page", "nextPage", "next_url", "nextUrl", "next_link", "nextLink")
 _HOLDERS_OF_NEXT = ("links", "_links", "paging", "pagination", "meta")
 _LIMITS = ("limit", "per_page", "perPage", "page_size", "pageSize", "max_results", "maxResults")
-_MOST_SOURCES = 5
 
 
 class _ParameterPlace(NamedTuple):
@@ -38,7 +38,7 @@ class _ParameterPlace(NamedTuple):
 
 @dataclass(slots=True)
 class _ArgumentEvidence:
-    """How often something was seen, and how often its opposite."""
+    """The exchanges that show something of an argument, and how many show the opposite."""
 
     sources: list[str] = field(default_factory=list)
     opposite: int = 0
@@ -46,7 +46,7 @@ class _ArgumentEvidence:
 
 @dataclass(slots=True)
 class RequestObserver:
-    """Collects what the exchanges of all operations show about their arguments."""
+    """Collects what exchanges show about the arguments of all operations."""
 
     places: SchemaPlaces
     _required: dict[tuple[Keys, str], _ArgumentEvidence] = field(
@@ -64,43 +64,43 @@ class RequestObserver:
     _successes: list[tuple[Keys, frozenset[str]]] = field(default_factory=list)
 
     def add(self, operation: Keys, tool: OperationTool, exchange: RecordedExchange) -> None:
-        """Add an exchange of a tool, whose operation is at a place."""
+        """Add an exchange of a tool; `operation` are the keys of its operation."""
         sent = _sent_names(exchange)
         if exchange.status in _SUCCESS:
             self._successes.append((operation, sent))
             self._observe_filters(operation, exchange)
             self._observe_pages(operation, tool, exchange)
-        elif exchange.status in _REFUSED and exchange.body is not NO_JSON:
+        elif exchange.status in REFUSED and exchange.body is not NO_JSON:
             self._observe_refusal(operation, tool, exchange, sent)
 
     def find_deviations(self) -> Iterator[Deviation]:
-        """Yield how requests depart from the document."""
+        """Yield the deviations of requests from the document."""
         for (operation, name), tally in self._required.items():
             tally.opposite = sum(
                 place == operation and name not in sent for place, sent in self._successes
             )
-            if changes := self._require(operation, name):
+            if changes := self._propose_required(operation, name):
                 message = f"the API refuses calls without the argument {name}, which is optional"
-                yield _describe("argument", changes[0].keys, message, tally, changes)
-        # The last of a list goes first: then no parameter moves before its turn.
-        for (operation, name), tally in sorted(self._ignored.items(), key=self._by_place):
+                yield _make_deviation("argument", changes[0].keys, message, tally, changes)
+        # From the end, so that a removal does not shift the parameters that are removed later.
+        for (operation, name), tally in sorted(self._ignored.items(), key=self._sort_key):
             place = self._find_parameter(operation, name)
             if tally.sources and place is not None:
                 message = f"responses do not depend on the parameter {name}"
-                # One of a path belongs to other operations, too.
+                # A path's parameter belongs to its other operations, too.
                 is_own = place.entry[:-2] == operation
                 changes = [DocumentChange(place.entry)] if is_own else []
-                yield _describe("ignored", place.entry, message, tally, changes)
+                yield _make_deviation("ignored", place.entry, message, tally, changes)
         for (operation, name), tally in self._paging.items():
             kinds = self._page_types[operation, name]
             is_number = set(kinds) == {"integer"}
             change = DocumentChange(
-                operation, {"parameters": [self._query_parameter(name, is_number)]}
+                operation, {"parameters": [self._make_parameter(name, is_number)]}
             )
-            message = f"the address of the next page has the parameter {name}"
-            yield _describe("paging", operation, message, tally, [change])
+            message = f"the URL of the next page has the undocumented parameter {name}"
+            yield _make_deviation("paging", operation, message, tally, [change])
 
-    def _by_place(self, pair: tuple[tuple[Keys, str], object]) -> int:
+    def _sort_key(self, pair: tuple[tuple[Keys, str], object]) -> int:
         place = self._find_parameter(*pair[0])
         number = place.entry[-1] if place is not None else 0
         return -int(number)
@@ -121,28 +121,28 @@ class RequestObserver:
             argument = pointer.removeprefix("/")
             name = wire.get(argument)
             if name is not None and argument not in required and name not in sent:
-                _count(self._required[operation, name], exchange)
+                self._required[operation, name].sources.append(exchange.source)
 
     def _observe_filters(self, operation: Keys, exchange: RecordedExchange) -> None:
         items = _find_items(exchange.body)
         if items is None:
             return
         for name, values in parse_qs(urlsplit(exchange.url).query).items():
-            verdict = self._judge_filter(operation, name, values[-1], items)
-            if verdict is False:
-                _count(self._ignored[operation, name], exchange)
-            elif verdict:
+            is_obeyed = self._is_filter_obeyed(operation, name, values[-1], items)
+            if is_obeyed is False:
+                self._ignored[operation, name].sources.append(exchange.source)
+            elif is_obeyed:
                 self._ignored[operation, name].opposite += 1
 
-    def _judge_filter(
+    def _is_filter_obeyed(
         self, operation: Keys, name: str, value: str, items: list[Any]
     ) -> bool | None:
-        """Return whether items obey a parameter; None if they do not show it."""
+        # None if the items do not show it: fewer than the limit may be all that there are.
         place = self._find_parameter(operation, name)
         if place is None:
             return None
         if name in _LIMITS and value.isdecimal() and int(value):
-            return False if len(items) > int(value) else (len(items) == int(value)) or None
+            return None if len(items) < int(value) else len(items) == int(value)
         parameter = as_dict(self.places.node_at(place.target))
         schema = as_dict(parameter.get("schema")) or parameter
         if value not in as_list(schema.get("enum")):
@@ -155,23 +155,22 @@ class RequestObserver:
     def _observe_pages(
         self, operation: Keys, tool: OperationTool, exchange: RecordedExchange
     ) -> None:
-        address = _find_next(exchange)
-        own_query = parse_qs(urlsplit(exchange.url).query)
+        address = _find_next_url(exchange)
+        sent_query = parse_qs(urlsplit(exchange.url).query)
         declared = {each.name for each in tool.operation.parameters}
         for name, values in parse_qs(urlsplit(address).query).items():
-            if name in declared or not is_name(name) or own_query.get(name) == values:
+            if name in declared or not is_name(name) or sent_query.get(name) == values:
                 continue
-            _count(self._paging[operation, name], exchange)
-            self._page_types[operation, name][
-                "integer" if values[-1].isdecimal() else "string"
-            ] += 1
+            self._paging[operation, name].sources.append(exchange.source)
+            kind = "integer" if values[-1].isdecimal() else "string"
+            self._page_types[operation, name][kind] += 1
 
-    def _require(self, operation: Keys, name: str) -> list[DocumentChange]:
+    def _propose_required(self, operation: Keys, name: str) -> list[DocumentChange]:
         if (place := self._find_parameter(operation, name)) is not None:
             required = {"required": True}
             if place.entry == place.target:
                 return [DocumentChange(place.entry, required)]
-            # Other operations refer to it, too.
+            # Other operations refer to it, too, so this one gets a copy.
             parameter = {**as_dict(self.places.node_at(place.target)), **required}
             return [
                 DocumentChange(place.entry),
@@ -208,10 +207,10 @@ class RequestObserver:
                 if (target := self.places.follow(entry)) is not None:
                     yield _ParameterPlace(entry, target)
 
-    def _query_parameter(self, name: str, is_number: bool) -> dict[str, Any]:
+    def _make_parameter(self, name: str, is_number: bool) -> dict[str, Any]:
         schema = {"type": "integer" if is_number else "string"}
-        where = {"name": name, "in": "query"}
-        return where | (schema if "swagger" in self.places.document else {"schema": schema})
+        details = schema if "swagger" in self.places.document else {"schema": schema}
+        return {"name": name, "in": "query", **details}
 
 
 def _sent_names(exchange: RecordedExchange) -> frozenset[str]:
@@ -219,11 +218,7 @@ def _sent_names(exchange: RecordedExchange) -> frozenset[str]:
     return frozenset(query) | frozenset(as_dict(exchange.request_body))
 
 
-def _count(tally: _ArgumentEvidence, exchange: RecordedExchange) -> None:
-    tally.sources.append(exchange.source)
-
-
-def _describe(
+def _make_deviation(
     kind: str, keys: Keys, message: str, tally: _ArgumentEvidence, changes: list[DocumentChange]
 ) -> Deviation:
     return create_deviation(
@@ -231,7 +226,7 @@ def _describe(
         keys,
         message,
         observations=len(tally.sources),
-        sources=tally.sources[:_MOST_SOURCES],
+        sources=tally.sources,
         changes=changes,
         contradictions=tally.opposite,
     )
@@ -240,16 +235,14 @@ def _describe(
 def _find_items(body: Any) -> list[Any] | None:
     if isinstance(body, list):
         return body
-    lists = (
-        [part for part in body.values() if isinstance(part, list)] if isinstance(body, dict) else []
-    )
+    lists = [part for part in as_dict(body).values() if isinstance(part, list)]
     return lists[0] if len(lists) == 1 else None
 
 
-def _find_next(exchange: RecordedExchange) -> str:
+def _find_next_url(exchange: RecordedExchange) -> str:
     if address := find_link(exchange.headers.get("link", ""), "next"):
         return address
-    body = exchange.body if isinstance(exchange.body, dict) else {}
+    body = as_dict(exchange.body)
     for holder in (body, *(as_dict(body.get(name)) for name in _HOLDERS_OF_NEXT)):
         for name in _NEXT:
             value = holder.get(name)

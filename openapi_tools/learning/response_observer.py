@@ -1,4 +1,4 @@
-"""What responses have that their documentation does not: statuses, media types, schemas."""
+"""Compare responses with their documentation: statuses, media types and schemas."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 _FIRST_SERVER_ERROR = 500
 _NOT_FOUND = 404
 _MOST_ENUM_VALUES = 10
-_LEAST_OF_A_VALUE = 2  # a value of an enumeration is repeated; a name or a word of a person is not
+_LEAST_OF_A_VALUE = 2  # enum values recur in responses; names and free text seldom do
 
 
 @dataclass(slots=True)
 class _ObservedResponse:
-    """Responses of one status and media type, without or with a body of JSON."""
+    """Responses of one status and media type."""
 
     shape: Shape = field(default_factory=Shape)
     count: int = 0
@@ -37,14 +37,14 @@ class _ObservedResponse:
 
 @dataclass(slots=True)
 class ResponseObserver:
-    """Collects the responses of all operations, and compares them with the document."""
+    """Collects the responses of all operations and compares them with the document."""
 
     places: SchemaPlaces
     _seen: dict[tuple[Keys, int, str], _ObservedResponse] = field(default_factory=dict)
     _shapes: dict[Keys, Shape] = field(default_factory=dict)
 
     def add(self, operation: Keys, exchange: RecordedExchange) -> None:
-        """Add a response of the operation at a place."""
+        """Add a response of the operation at these keys."""
         key = (operation, exchange.status, exchange.media_type)
         seen = self._seen.setdefault(key, _ObservedResponse())
         seen.count += 1
@@ -54,13 +54,13 @@ class ResponseObserver:
             seen.shape.add(exchange.body, exchange.source)
 
     def add_status(self, operation: Keys, status: int, source: str) -> None:
-        """Add a response of which only the status is known."""
+        """Add the status of a response that was not recorded."""
         seen = self._seen.setdefault((operation, status, ""), _ObservedResponse())
         seen.count += 1
         seen.sources.append(source)
 
     def find_deviations(self) -> Iterator[Deviation]:
-        """Yield how responses depart from the document."""
+        """Yield the deviations of responses from the document."""
         undocumented: dict[tuple[Keys, int], list[tuple[str, _ObservedResponse]]] = {}
         for (operation, status, kind), seen in self._seen.items():
             response = self._find_response(operation, status)
@@ -68,12 +68,12 @@ class ResponseObserver:
                 undocumented.setdefault((operation, status), []).append((kind, seen))
             elif kind:
                 yield from self._compare_media_type(response, kind, seen)
-        is_away = all(status == _NOT_FOUND for _, status, _ in self._seen)
+        is_wrong_server = all(status == _NOT_FOUND for _, status, _ in self._seen)
         for (operation, status), listed in undocumented.items():
             if status < _FIRST_SERVER_ERROR:
                 deviation = self._describe_status(operation, status, listed)
-                # Nothing is where it should be: the address is wrong, or the server is another.
-                yield replace(deviation, changes=()) if is_away else deviation
+                # If every response is a 404, the calls went to the wrong URL or server.
+                yield replace(deviation, changes=()) if is_wrong_server else deviation
         for keys, shape in self._shapes.items():
             yield from self._compare_schema(keys, shape)
 
@@ -92,14 +92,11 @@ class ResponseObserver:
         self, operation: Keys, status: int, listed: list[tuple[str, _ObservedResponse]]
     ) -> Deviation:
         count = sum(seen.count for _, seen in listed)
-        response: dict[str, Any] = {"description": "Seen, and not documented."}
+        response: dict[str, Any] = {"description": "Seen in recorded calls."}
         if any(seen.has_retry_after for _, seen in listed):
-            number = (
-                {"type": "integer"}
-                if "swagger" in self.places.document
-                else {"schema": {"type": "integer"}}
-            )
-            response["headers"] = {"Retry-After": number}
+            schema = {"type": "integer"}
+            header = schema if "swagger" in self.places.document else {"schema": schema}
+            response["headers"] = {"Retry-After": header}
         for kind, seen in listed:
             response = self._add_content(response, kind, seen.shape)
         return create_deviation(
@@ -107,7 +104,7 @@ class ResponseObserver:
             (*operation, "responses"),
             f"the status {status} is not documented",
             observations=count,
-            sources=[source for _, seen in listed for source in seen.sources][:5],
+            sources=[source for _, seen in listed for source in seen.sources],
             changes=[DocumentChange((*operation, "responses"), {str(status): response})],
         )
 
@@ -123,7 +120,7 @@ class ResponseObserver:
     def _compare_media_type(
         self, response: Keys, kind: str, seen: _ObservedResponse
     ) -> Iterator[Deviation]:
-        if not response:  # it is not in this document
+        if not response:  # in another document
             return
         node = as_dict(self.places.node_at(response))
         if "swagger" in self.places.document:
@@ -131,24 +128,25 @@ class ResponseObserver:
                 self._assign((*response, "schema"), seen.shape)
             return
         content = node.get("content")
-        declared = next((key for key in as_dict(content) if _is_media_type(kind, str(key))), None)
+        declared = next(
+            (key for key in as_dict(content) if _matches_declared(kind, str(key))), None
+        )
         if declared is not None:
             if is_json(kind):
                 self._assign((*response, "content", declared, "schema"), seen.shape)
             return
         if not content and not seen.shape.count:
-            return  # a body that is no data where none is documented, such as an empty page
+            return  # content that is not JSON, such as an empty page, where none is documented
         yield create_deviation(
             "media-type",
             response,
             f"responses have the media type {kind}, which is not documented",
             observations=seen.count,
-            sources=seen.sources[:5],
+            sources=seen.sources,
             changes=[DocumentChange(response, self._add_content({}, kind, seen.shape))],
         )
 
     def _assign(self, keys: Keys, shape: Shape) -> None:
-        """Add what was seen at a place of responses to the places of its schemas."""
         if not shape.count or self.places.node_at(keys) is None:
             return
         nulls, values = shape.split_nulls()
@@ -196,7 +194,10 @@ class ResponseObserver:
             if not self.places.has_null_type:
                 return [DocumentChange(keys, {self.places.nullable: True})]
             # The schema stays as it is, as one of two alternatives.
-            return [DocumentChange(keys), DocumentChange(keys[:-1], {keys[-1]: _either_null(node)})]
+            return [
+                DocumentChange(keys),
+                DocumentChange(keys[:-1], {keys[-1]: _add_null_branch(node)}),
+            ]
         if self.places.has_null_type:
             # A list cannot be merged into a string (Overlay 1.1.0, section 4.4.3).
             types = {"type": [node["type"], "null"]}
@@ -218,7 +219,7 @@ class ResponseObserver:
         return create_deviation(
             "type",
             keys,
-            f"the value is of type {' or '.join(wrong)}, documented is "
+            f"the value is of type {' or '.join(wrong)}, the document says "
             f"{' or '.join(sorted(declared))}",
             observations=sum(shape.types[name] for name in wrong),
             sources=shape.sources,
@@ -238,8 +239,7 @@ class ResponseObserver:
         yield create_deviation(
             "enum",
             keys,
-            f"{format_count(len(new), 'value')} of the enumeration "
-            f"{'is' if len(new) == 1 else 'are'} not documented: {', '.join(new)}",
+            f"{format_count(len(new), 'undocumented enum value')}: {', '.join(new)}",
             observations=sum(new.values()),
             sources=shape.sources,
             changes=[DocumentChange((*keys, "enum"), text) for text in new],
@@ -258,7 +258,7 @@ class ResponseObserver:
                 holder,
                 f"the property {name} is not documented",
                 observations=part.count,
-                sources=[*part.sources, *part.sources_of_null][:5],
+                sources=[*part.sources, *part.sources_of_null],
                 changes=[
                     DocumentChange(holder, {"properties": {name: self._nullable_schema(part)}})
                 ],
@@ -273,8 +273,8 @@ class ResponseObserver:
         return {**schema, self.places.nullable: True}
 
     def _compare_required(self, keys: Keys, shape: Shape) -> Iterator[Deviation]:
-        # The last of a list goes first: then no name moves before its turn.
-        for name, place in sorted(self.places.required_at(keys), key=_by_place, reverse=True):
+        # From the end, so that a removal does not shift the names that are removed later.
+        for name, place in sorted(self.places.required_at(keys), key=_sort_key, reverse=True):
             seen = shape.properties[name].count if name in shape.properties else 0
             missing = shape.types["object"] - seen
             is_written = as_dict(
@@ -291,13 +291,13 @@ class ResponseObserver:
                 )
 
 
-def _by_place(pair: tuple[str, Keys]) -> list[tuple[bool, Any]]:
+def _sort_key(pair: tuple[str, Keys]) -> list[tuple[bool, Any]]:
     return [(isinstance(key, str), key) for key in pair[1]]
 
 
-def _is_media_type(kind: str, declared: str) -> bool:
+def _matches_declared(kind: str, declared: str) -> bool:
     return matches_type(kind, essence(declared)) or essence(declared) == kind
 
 
-def _either_null(node: Mapping[str, Any]) -> dict[str, Any]:
+def _add_null_branch(node: Mapping[str, Any]) -> dict[str, Any]:
     return {"anyOf": [dict(node), {"type": "null"}]}

@@ -1,4 +1,4 @@
-"""The schemas of a document by their places: what they declare, and where a change belongs."""
+"""Find schemas in a document by their keys: what they declare, and where a change belongs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DEEPEST = 8
 
 
 class SchemaPlaces:
-    """Reads the schemas of a document by the keys that lead to them.
+    """The schemas of a document, by the keys that lead to them.
 
     Spec: OpenAPI 3.2.0, section 4.24 (Schema Object); OpenAPI 2.0, Schema Object.
     """
@@ -31,7 +31,7 @@ class SchemaPlaces:
         """The keyword for null before 3.1."""
 
     def node_at(self, keys: Keys) -> Any:
-        """Return what is at a place; None for nothing."""
+        """Return the value at a place, or None."""
         node: Any = self.document
         for key in keys:
             try:
@@ -69,7 +69,8 @@ class SchemaPlaces:
     def find_branch(self, keys: Keys, types: list[str]) -> Keys | None:
         """Return the place of the schema that describes values of these types.
 
-        Of alternatives it is the only one that allows the types; None if there are several.
+        Among the branches of `oneOf` or `anyOf`, it is the only one that allows a type; None if
+        several do, or none.
         """
         place = self.follow(keys)
         if place is None:
@@ -123,7 +124,7 @@ class SchemaPlaces:
         return True
 
     def properties_at(self, keys: Keys) -> dict[str, Keys]:
-        """Return the places of the properties that a schema declares, those of `allOf` too."""
+        """Return the places of the properties that a schema and its `allOf` declare, by name."""
         places: dict[str, Keys] = {}
         for part in self._iter_parts(keys):
             node = as_dict(self.node_at(part))
@@ -132,14 +133,14 @@ class SchemaPlaces:
         return places
 
     def required_at(self, keys: Keys) -> Iterator[tuple[str, Keys]]:
-        """Yield the required properties of a schema, and the place of each name."""
+        """Yield the required properties of a schema, each with the place of its name."""
         for part in self._iter_parts(keys):
             for number, name in enumerate(as_list(as_dict(self.node_at(part)).get("required"))):
                 if isinstance(name, str):
                     yield name, (*part, "required", number)
 
     def holder_of_properties(self, keys: Keys) -> Keys | None:
-        """Return the place that a further property belongs to; None for a map or any object."""
+        """Return the schema that a new property belongs to; None for a map or free-form object."""
         parts = list(self._iter_parts(keys))
         nodes = [as_dict(self.node_at(part)) for part in parts]
         if any(isinstance(node.get("additionalProperties"), Mapping) for node in nodes):
@@ -160,6 +161,6 @@ class SchemaPlaces:
             yield from self._iter_parts((*place, "allOf", number), depth + 1)
 
 
-def fits_type(seen: str, declared: set[str]) -> bool:
-    """Return whether a value of a type fits one of the declared types."""
-    return not declared or seen in declared or (seen == "integer" and "number" in declared)
+def fits_type(name: str, declared: set[str]) -> bool:
+    """Return whether a value of a type fits one of the declared types, of which none means any."""
+    return not declared or name in declared or (name == "integer" and "number" in declared)

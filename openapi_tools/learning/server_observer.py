@@ -1,4 +1,4 @@
-"""What responses say about servers: where they moved, and how many calls they allow."""
+"""What responses say about servers: where they have moved, and how many calls they allow."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _RETRY_AFTER = "retry-after"
 
 @dataclass(slots=True)
 class ServerObserver:
-    """Collects redirects and the headers of limits."""
+    """Collects permanent redirects and the headers of rate limits."""
 
     places: SchemaPlaces
     _moves: dict[tuple[int, str], list[str]] = field(default_factory=lambda: defaultdict(list))
-    _elsewhere: list[str] = field(default_factory=list)
+    _refused_moves: list[str] = field(default_factory=list)
     _rates: dict[tuple[str, int], list[str]] = field(default_factory=lambda: defaultdict(list))
     _waits: list[str] = field(default_factory=list)
 
     def add(self, exchange: RecordedExchange) -> None:
-        """Add an exchange."""
+        """Add an exchange of any operation."""
         if exchange.status in _PERMANENT:
             self._observe_move(exchange)
         for name in _RATES:
@@ -43,46 +43,46 @@ class ServerObserver:
             self._waits.append(exchange.source)
 
     def moved_paths(self) -> Iterator[str]:
-        """Yield the paths of the addresses that servers have moved to."""
+        """Yield the paths of the URLs that servers have moved to."""
         for _, address in self._moves:
             yield urlsplit(address).path
 
     def find_deviations(self) -> Iterator[Deviation]:
-        """Yield how servers depart from the document, and the limits that they name."""
+        """Yield the moves and the rate limits of servers."""
         for (number, address), sources in self._moves.items():
             keys: Keys = ("servers", number)
             yield create_deviation(
                 "server",
                 keys,
-                "the server redirects permanently to another address of the same host",
+                "the server redirects permanently to another URL on the same host",
                 observations=len(sources),
-                sources=sources[:5],
+                sources=sources,
                 changes=[DocumentChange(keys, {"url": address})],
             )
-        if self._elsewhere:
+        if self._refused_moves:
             yield create_deviation(
                 "redirect",
                 (),
-                "the server redirects permanently to another host or path; nothing is proposed, "
-                "as credentials would go there",
-                observations=len(self._elsewhere),
-                sources=self._elsewhere[:5],
+                "the server redirects permanently to another host or path; a proposal would send "
+                "credentials there",
+                observations=len(self._refused_moves),
+                sources=self._refused_moves,
             )
         for (name, number), sources in self._rates.items():
             yield create_deviation(
                 "limit",
                 (),
-                f"responses name a limit of {number} calls in {name}; see Settings(rate=…)",
+                f"the header {name} gives a limit of {number} calls; see Settings(rate=…)",
                 observations=len(sources),
-                sources=sources[:5],
+                sources=sources,
             )
         if self._waits:
             yield create_deviation(
                 "limit",
                 (),
-                "responses ask to wait in Retry-After; see Settings(rate=…)",
+                "responses have the header Retry-After; see Settings(rate=…)",
                 observations=len(self._waits),
-                sources=self._waits[:5],
+                sources=self._waits,
             )
 
     def _observe_move(self, exchange: RecordedExchange) -> None:
@@ -94,12 +94,12 @@ class ServerObserver:
                 self._moves[number, moved].append(exchange.source)
                 return
         if target != old:
-            self._elsewhere.append(exchange.source)
+            self._refused_moves.append(exchange.source)
 
 
 def _move_server(server: str, old: str, target: str) -> str:
-    # The rest of the path has to stay the same, and the host: a response cannot send credentials
-    # to a host of its choice.
+    # Host and rest of the path must stay the same, so that a response cannot send credentials to
+    # a host of its choice.
     before = urljoin(old, server) if server else ""
     if not before or not old.startswith(f"{before}/"):
         return ""

@@ -1,7 +1,7 @@
-"""The shapes of JSON values: types, names and counts. Values themselves are not kept.
+"""The shapes of JSON values: types, names and counts, without the values themselves.
 
-Names and strings of enumerations come from the API, and an overlay is read by models: only those
-that look like identifiers are kept.
+Models read an overlay, and its names and enum values come from the API, so only those that look
+like identifiers are kept.
 """
 
 from __future__ import annotations
@@ -11,17 +11,18 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from openapi_tools.learning.deviations import MOST_SOURCES
+
 _DEEPEST = 12
 _MOST_NAMES = 200  # properties of an object
 _MOST_ITEMS = 1_000  # of an array
 _MOST_STRINGS = 64  # different ones at a place
-_MOST_SOURCES = 5
 _NAME = re.compile(r"[A-Za-z_$@][\w.$@-]{0,63}", re.ASCII)
 _SYMBOL = re.compile(r"[A-Za-z][\w.:-]{0,31}", re.ASCII)
-# Of keys such as `user-123` or a hexadecimal digest: the object is a map, not a record.
+# In keys such as `user-123` or a hexadecimal digest: their object is a map, not a record.
 _KEY_OF_A_MAP = re.compile(r"\d{3}|[0-9a-f]{8}", re.ASCII)
-_LEAST_OF_A_MAP = 5
-_NAMED_ONCE = 0.8
+_LEAST_OF_A_MAP = 5  # names
+_SHARE_SEEN_ONCE = 0.8  # of the names of a map
 
 
 def is_name(text: str) -> bool:
@@ -36,16 +37,17 @@ def is_symbol(text: str) -> bool:
 
 @dataclass(slots=True)
 class Shape:
-    """What was seen at one place of JSON values.
+    """What all values at one place of a response have in common.
 
     Attributes:
-        count: How often there was a value.
-        types: How often it had each type of JSON Schema.
-        symbols: How often it was each string that may be a value of an enumeration.
-        others: How often it was another string.
+        count: Number of values.
+        types: Number of values of each JSON Schema type.
+        symbols: Number of times that each string occurred which may be an enum value.
+        others: Number of other strings.
         properties: The shapes of an object's properties.
         items: The shape of an array's items.
-        sources: The first exchanges with a value here.
+        sources: The first exchanges with a value that is not null.
+        sources_of_null: The first exchanges with null.
     """
 
     count: int = 0
@@ -58,7 +60,7 @@ class Shape:
     sources_of_null: list[str] = field(default_factory=list)
 
     def add(self, value: Any, source: str, depth: int = 0) -> None:
-        """Add a value that was seen in an exchange."""
+        """Add a value of an exchange."""
         kind = json_type(value)
         self.count += 1
         self.types[kind] += 1
@@ -82,7 +84,7 @@ class Shape:
             self.others += 1
 
     def merge(self, other: Shape) -> None:
-        """Add what was seen at another place of the same schema."""
+        """Add the shape of another place with the same schema."""
         self.count += other.count
         self.types += other.types
         self.symbols += other.symbols
@@ -98,7 +100,7 @@ class Shape:
             self.items.merge(other.items)
 
     def split_nulls(self) -> tuple[Shape, Shape]:
-        """Return the nulls, and the values, which may have other schemas."""
+        """Return the shapes of the nulls and of the other values, whose schemas may differ."""
         nulls = self.types["null"]
         types = Counter({name: self.types[name] for name in self.types if name != "null"})
         values = replace(self, count=self.count - nulls, types=types, sources_of_null=[])
@@ -111,15 +113,17 @@ class Shape:
         return [name for name in types if name != "integer" or "number" not in types]
 
     def is_map(self, names: list[str]) -> bool:
-        """Return whether names of an object are keys of a map: nearly each was seen only once."""
+        """Return whether the names of an object are keys of a map: most were seen only once."""
         if any(not is_name(name) for name in names):
             return True
         objects = self.types["object"]
         once = sum(self.properties[name].count == 1 for name in names)
-        return objects > 1 and len(names) >= _LEAST_OF_A_MAP and once >= _NAMED_ONCE * len(names)
+        return (
+            objects > 1 and len(names) >= _LEAST_OF_A_MAP and once >= _SHARE_SEEN_ONCE * len(names)
+        )
 
     def to_schema(self) -> dict[str, Any]:
-        """Return the schema of what was seen: types and names of properties."""
+        """Return a JSON Schema with the types and the names of properties."""
         types = self.value_types
         schema: dict[str, Any] = {"type": types[0]} if len(types) == 1 else {}
         names = list(self.properties)
@@ -131,7 +135,7 @@ class Shape:
 
 
 def _remember(sources: list[str], source: str) -> None:
-    if source not in sources and len(sources) < _MOST_SOURCES:
+    if source not in sources and len(sources) < MOST_SOURCES:
         sources.append(source)
 
 

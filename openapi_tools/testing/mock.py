@@ -34,7 +34,7 @@ from openapi_tools.testing.mock_responses import (
 )
 from openapi_tools.testing.mock_state import MockState
 from openapi_tools.testing.recording import RecordedCall, read_arguments
-from openapi_tools.tools.exchange_records import hide_headers, hide_request, read_body
+from openapi_tools.tools.exchange_records import describe_request, hide_headers, read_body
 from openapi_tools.toolsets.toolset import Toolset
 from openapi_tools.transport.asgi import answer_request
 from openapi_tools.transport.doubles import FunctionTransport, make_client
@@ -216,7 +216,7 @@ class MockApi:
         tool = self._tools.get(place)
         marked = None if tool is None else tool.marked_values
         headers = hide_headers(request.headers, marked)
-        call = RecordedCall(**hide_request(request, marked), headers=headers)
+        call = RecordedCall(**describe_request(request, marked), headers=headers)
         if route is not None:
             call.tool = f"{request.method} {route.path}"
             if tool is not None and marked is not None:

@@ -17,10 +17,10 @@ from openapi_tools.errors import CallError, SettingsError, SourceError
 from openapi_tools.redaction import MASK, Redactor, excerpt
 from openapi_tools.redaction.marked_schemas import EXTENSION
 from openapi_tools.tools.exchange_records import (
-    OF_CONNECTION,
+    CONNECTION_HEADERS,
     describe_content,
+    describe_request,
     hide_headers,
-    hide_request,
     read_body,
 )
 from openapi_tools.transport.auth_flow import learn_headers
@@ -156,7 +156,7 @@ class Cassette(FunctionTransport):
     async def _exchange(self, request: httpx.Request) -> httpx.Response:
         learn_headers((), request, self._redactor.learn)
         marked = request.extensions.get(EXTENSION)
-        describe = partial(hide_request, request, marked)
+        describe = partial(describe_request, request, marked)
         is_long = len(request.content) > SMALL_TEXT
         recorded_request = await asyncio.to_thread(describe) if is_long else describe()
         if not self.records:
@@ -166,7 +166,7 @@ class Cassette(FunctionTransport):
         response = await self._transport.handle_async_request(request)
         content = await response.aread()
         await response.aclose()
-        for name in OF_CONNECTION:
+        for name in CONNECTION_HEADERS:
             response.headers.pop(name, None)
         hidden_fields = hide_headers(response.headers, marked)
         recorded_response = {"status": response.status_code, "headers": hidden_fields}

@@ -1,4 +1,4 @@
-"""Exchanges as data without secrets, and a folder that keeps those of calls."""
+"""Exchanges as data without secrets, and the recorder that writes them to a folder."""
 
 from __future__ import annotations
 
@@ -30,19 +30,26 @@ if TYPE_CHECKING:
     from openapi_tools.tools.marked_values import MarkedValues
     from openapi_tools.transport import APIResponse
 
-RECORD = "calls.jsonl"
-"""The file of recorded calls, with a line for each: its request and its response."""
-# Of one connection: the content is recorded decoded and whole, and `date` would change each
-# record.
-OF_CONNECTION = ("content-encoding", "content-length", "transfer-encoding", "connection", "date")
+CALLS_FILE = "calls.jsonl"
+"""The file of recorded calls: one line per request and its response."""
+# Recorded content is decoded and whole, and `date` would change each record.
+CONNECTION_HEADERS = (
+    "content-encoding",
+    "content-length",
+    "transfer-encoding",
+    "connection",
+    "date",
+)
 
 logger = logging.getLogger("openapi_tools")
 
 
-def hide_request(request: httpx.Request, marked: MarkedValues | None) -> dict[str, Any]:
-    """Return method, URL and body of a request that has been read, without secrets.
+def describe_request(request: httpx.Request, marked: MarkedValues | None) -> dict[str, Any]:
+    """Return method, URL and body of a request without secrets.
 
-    The values that are `marked` are those of the tool that sent it.
+    Args:
+        request: A request whose body has been read.
+        marked: The values that the schemas of its tool mark as secret; None if no tool sent it.
     """
     url = str(request.url.copy_with(userinfo=b""))
     url = redact_data(url) if marked is None else marked.hide_url(url)
@@ -60,7 +67,7 @@ def hide_headers(headers: httpx.Headers, marked: MarkedValues | None = None) -> 
 
 
 def hide_body(content: bytes, headers: httpx.Headers, marked: MarkedValues | None) -> Any:
-    """Return a body as `read_body` does, without secrets."""
+    """Return a body as data, as `read_body` does, without secrets."""
     if marked is None:
         return read_body(content, headers, redact_data)
     if content and marked.body is not None and marked.body.is_secret:
@@ -73,7 +80,7 @@ def hide_body(content: bytes, headers: httpx.Headers, marked: MarkedValues | Non
 def read_body(
     content: bytes, headers: httpx.Headers, hide: Callable[[Any], Any] = lambda part: part
 ) -> Any:
-    """Return a body as data where it is JSON or a form, else as text or `{"base64": …}`."""
+    """Return JSON or a form as data, other content as a string or `{"base64": …}`."""
     kind = headers.get("content-type", "")
     if is_multipart(kind):
         # Boundaries are random, so that the same request would never match its record.
@@ -108,31 +115,34 @@ def describe_content(
 
 
 class ExchangeRecorder:
-    """Writes the exchanges of calls to a folder, without credentials and marked values.
+    """Appends the exchanges of calls to a file, without credentials and marked values.
 
-    Several processes may write to one folder. A call does not fail if its record cannot be
-    written: the first such failure is logged.
+    Several processes may write to one folder. If a record cannot be written, the call goes on and
+    the first such failure is logged.
+
+    Args:
+        folder: Where the file is; it is created if needed.
 
     Raises:
-        SettingsError: The folder cannot be made.
+        SettingsError: The folder cannot be created.
     """
 
     def __init__(self, folder: Path) -> None:
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
-            reason = f"{folder} cannot be written ({error.strerror})."
-            raise SettingsError(f"record: {reason}") from None
-        self._path = folder / RECORD
+            reason = f"record: the folder {folder} cannot be created ({error.strerror})."
+            raise SettingsError(reason) from None
+        self._path = folder / CALLS_FILE
         self._has_failed = False
 
     def record(self, tool: str, request: httpx.Request, response: APIResponse) -> None:
-        """Write an exchange at the end of the file."""
+        """Append an exchange to the file."""
         marked = request.extensions.get(EXTENSION)
         headers = {
             name: text
             for name, text in hide_headers(response.headers, marked).items()
-            if name not in OF_CONNECTION
+            if name not in CONNECTION_HEADERS
         }
         content = (
             {"text": ""}
@@ -141,7 +151,7 @@ class ExchangeRecorder:
         )
         entry = {
             "tool": tool,
-            "request": hide_request(request, marked),
+            "request": describe_request(request, marked),
             "response": {"status": response.status, "headers": headers, **content},
         }
         self._write(json.dumps(entry).encode() + b"\n")
@@ -159,4 +169,6 @@ class ExchangeRecorder:
             if not self._has_failed:
                 self._has_failed = True
                 reason = error.strerror or type(error).__name__
-                logger.warning("calls cannot be recorded (%s); logged once", reason)
+                logger.warning(
+                    "calls cannot be recorded in %s: %s; logged once", self._path, reason
+                )

@@ -42,3 +42,8 @@ class DocumentInfo:
         if self.info is not None:
             return as_dict(self.info())
         return as_dict(as_dict(self.document()).get("info"))
+
+
+def document_pointer(tool: object) -> str:
+    """Return the JSON Pointer to the operation of a tool; empty for a tool of another kind."""
+    return str(getattr(tool, "pointer", ""))

@@ -46,7 +46,7 @@ def test_the_report_names_place_evidence_and_what_changes(run, write, seen):
     assert result.stdout.splitlines() == [
         f"property: {place}: the property born is not documented",
         "    seen 1 time: calls.json:1",
-        f"type: {place}/properties/price: the value is of type string, documented is number",
+        f"type: {place}/properties/price: the value is of type string, the document says number",
         "    seen 1 time: calls.json:1",
         "With the proposals, the tools change:",
         f"          description  get_pet: {CHANGE} now",
@@ -93,7 +93,7 @@ def test_json_has_the_deviations_the_changes_and_the_overlay(run, write, seen):
     ("text", "words"),
     [
         ("{", "calls.json: is not JSON"),
-        ("{}", "must hold a list of exchanges"),
+        ("{}", "must be a list of exchanges"),
         ("[1]", "calls.json:1: is neither an exchange"),
         ('[{"request": {}, "response": {}}]', "calls.json:1: is neither an exchange"),
         ("[" * 100_000, "calls.json: is not JSON"),

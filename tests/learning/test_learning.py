@@ -176,7 +176,7 @@ def test_recorded_calls_are_evidence(tmp_path):
     toolset = asyncio.run(call())
     lesson = learn_deviations(toolset, read_evidence(tmp_path / "seen"))
     assert [d.kind for d in lesson.deviations if d.is_proposed] == ["property"]
-    assert lesson.read == 2
+    assert lesson.matched == 2
     assert (tmp_path / "seen" / "calls.jsonl").stat().st_mode & 0o777 == 0o600
 
 
