@@ -74,7 +74,7 @@ def test_nothing_to_propose_writes_no_file(run, write, seen, tmp_path):
     result = run(
         "learn", write(PATHS), "--from", seen(entry({"id": 1})), "--output", tmp_path / "o"
     )
-    assert "there is nothing to propose" in result.stderr
+    assert "nothing to propose" in result.stderr
     assert not (tmp_path / "o").exists()
 
 
@@ -94,8 +94,8 @@ def test_json_has_the_deviations_the_changes_and_the_overlay(run, write, seen):
     [
         ("{", "calls.json: is not JSON"),
         ("{}", "must be a list of exchanges"),
-        ("[1]", "calls.json:1: is neither an exchange"),
-        ('[{"request": {}, "response": {}}]', "calls.json:1: is neither an exchange"),
+        ("[1]", "calls.json:1: is neither a recorded exchange"),
+        ('[{"request": {}, "response": {}}]', "calls.json:1: is neither a recorded exchange"),
         ("[" * 100_000, "calls.json: is not JSON"),
     ],
 )
@@ -107,5 +107,5 @@ def test_a_damaged_cassette_is_named(refused, write, tmp_path, text, words):
 
 def test_a_place_without_evidence_is_named(refused, write, tmp_path):
     (tmp_path / "empty").mkdir()
-    refused("learn", write(PATHS), "--from", tmp_path / "empty", said=["has no cassettes"])
+    refused("learn", write(PATHS), "--from", tmp_path / "empty", said=["contains no cassettes"])
     refused("learn", write(PATHS), "--from", tmp_path / "none", said=["none: does not exist."])
