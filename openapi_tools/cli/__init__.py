@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -20,7 +19,7 @@ from openapi_tools.cli.help_texts import HelpContext, write_epilog
 from openapi_tools.cli.option_names import use_option_names
 from openapi_tools.cli.output import COMPLETION_VARIABLE, PROGRAM, print_error, print_message
 from openapi_tools.cli.styles import colour_choice
-from openapi_tools.common.json_values import paused_gc
+from openapi_tools.common.lazy_names import import_by_name
 from openapi_tools.errors import OpenAPIToolsError
 
 if TYPE_CHECKING:
@@ -101,8 +100,7 @@ def import_later(path: str) -> Callable[..., Any]:
 
     def run(*arguments: Any, **values: Any) -> Any:
         module, _, function = path.partition(".")
-        with paused_gc():
-            imported = import_module(f"openapi_tools.cli.{module}")
+        imported = import_by_name(f"openapi_tools.cli.{module}")
         return getattr(imported, function)(*arguments, **values)
 
     return run

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from importlib import import_module
 
@@ -12,8 +13,17 @@ if TYPE_CHECKING:
 
 
 def import_by_name(name: str) -> Any:
-    """Return a module by its name; for the tables of public names, and for users' packages."""
-    return import_module(name)
+    """Return a module by its name; for tables of names, and for users' packages."""
+    was_enabled = gc.isenabled()
+    gc.disable()  # as `json_values.paused_gc`, whose module would cost a start more than this one
+    try:
+        return import_module(name)
+    finally:
+        if was_enabled:
+            if not gc.get_freeze_count():
+                gc.freeze()
+                gc.unfreeze()
+            gc.enable()
 
 
 def load_public_name(

@@ -45,7 +45,8 @@ _SHAPING = "|".join(
     )
 )
 _HIDDEN = re.compile(f"[{_UNSEEN}]")
-_SHAPING_OR_UNSEEN = re.compile(f"({_SHAPING})|[{_UNSEEN}]")
+# Compiled when it is first used: it takes as long as three modules, and few documents need it.
+_SHAPING_OR_UNSEEN = f"({_SHAPING})|[{_UNSEEN}]"
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
 _BREAK = re.compile(r"<(?:br|/p|/li|/div|/h\d|/tr)\s*/?>", re.IGNORECASE)
@@ -84,7 +85,7 @@ def strip_hidden(text: str) -> str:
     """Return a text without invisible characters, but for those that shape others."""
     if text.isascii() or not _HIDDEN.search(text):
         return text
-    return _SHAPING_OR_UNSEEN.sub(lambda match: match[1] or "", text)
+    return re.sub(_SHAPING_OR_UNSEEN, lambda match: match[1] or "", text)
 
 
 def is_hidden(character: str) -> bool:

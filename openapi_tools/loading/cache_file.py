@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from openapi_tools.loading.document import Document
 
-_VERSION = [__version__, 5]  # of the package, and of this form
+_VERSION = [__version__, 6]  # of the package, and of this form
 # Properties of the root whose own properties are parts.
 _SPLIT = frozenset({"paths", "components", "definitions", "parameters", "responses", "webhooks"})
 

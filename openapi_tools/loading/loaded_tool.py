@@ -217,7 +217,7 @@ class LoadedTool(OperationTool):
     @property
     def operation_id(self) -> str:
         """The document's own id; empty when it has none."""
-        return self._find_node().operation_id
+        return self._facts.operation_id
 
     @property
     def form(self) -> tuple[str, ToolShape | None]:

@@ -69,8 +69,9 @@ _QUOTE = "[`'\"\u201c\u201d\u2018\u2019]"
 # Words that APIs want before a key: GitHub and Django (Token), Discord (Bot), Okta (SSWS),
 # Opsgenie (GenieKey).
 _PREFIXES = r"(Token|Basic|Bot|JWT|Api-?Key|Key|OAuth|SSWS|GenieKey)"
-# `Bearer` anywhere, a word before a placeholder of a key, and phrases that name a prefix.
-_PREFIX = re.compile(
+# `Bearer` anywhere, a word before a placeholder of a key, and phrases that name a prefix;
+# compiled when it is first used, as many documents describe no scheme.
+_PREFIX = (
     rf"\b((?i:bearer))\b|\b{_PREFIXES} (?={_PLACEHOLDER})"
     r"|[`'\"]([A-Za-z][\w-]{1,20}) [`'\"]"
     rf"|\b(?i:prefix(?:ed)?)\b[^.\n]{{0,40}}?{_QUOTE}([A-Za-z][\w-]{{1,20}}){_QUOTE}"
@@ -328,7 +329,7 @@ def _make_flow(node: Any) -> Node:
 
 
 def _find_prefix(description: str) -> str:
-    for match in _PREFIX.finditer(description):
+    for match in re.finditer(_PREFIX, description):
         word = next(filter(None, match.groups()))
         before = description[max(0, match.start() - 10) : match.start()].lower()
         is_negated = before.rstrip().endswith(("no", "without"))

@@ -58,6 +58,7 @@ class ToolFacts(NamedTuple):
     description: str | None
     tags: Sequence[str]
     deprecated: bool
+    operation_id: str
 
 
 class DocumentOperations(NamedTuple):
@@ -104,8 +105,7 @@ def find_operations(
                 raise
             skipped.append(_skip(item, error, name))
         else:
-            facts = (item.method, item.path, item.key, None, item.tags, item.deprecated)
-            tools.append(ToolFacts(name, *facts))
+            tools.append(_collect_facts(name, item))
             usable.append(item)
     return DocumentOperations(
         document,
@@ -119,6 +119,11 @@ def find_operations(
         counts=lambda: _count_other_parts(document),
         nodes=usable,
     )
+
+
+def _collect_facts(name: str, node: OperationNode) -> ToolFacts:
+    facts = (node.method, node.path, node.key, None, node.tags, node.deprecated)
+    return ToolFacts(name, *facts, node.operation_id)
 
 
 def _skip(item: OperationNode | DocumentError, error: DocumentError, name: str) -> Skipped:

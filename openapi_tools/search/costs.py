@@ -6,12 +6,14 @@ import hashlib
 import json
 import os
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.common.json_values import dump_json
 from openapi_tools.errors import MissingExtraError
 from openapi_tools.providers.definitions import MOST_TOOLS, write_brief_definition
+from openapi_tools.providers.memory import Memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -76,7 +78,9 @@ def exceeds_tokens(tools: Sequence[Any], most: int = MOST_TOKENS) -> bool:
         return True
     if not _is_more(((tool.description, tool.input_schema) for tool in tools), room):
         return False
-    return _is_more(map(write_brief_definition, tools), room)
+    # MCP's are the same beside hints, which would need the operation of each tool.
+    write = partial(write_brief_definition, profile="openai", memory=Memory())
+    return _is_more(map(write, tools), room)
 
 
 def _is_more(definitions: Iterable[tuple[str, Any]], room: float) -> bool:
