@@ -11,11 +11,11 @@ NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
 
 
 def outputs_of(notebook):
-    return [
-        output.get("text") or output["data"]
-        for cell in notebook.cells
-        for output in cell.get("outputs", ())
-    ]
+    """Return the printed text and the values of each cell; a kernel may send text in parts."""
+    cells = [cell.get("outputs", ()) for cell in notebook.cells]
+    texts = ["".join(output.get("text", "") for output in outputs) for outputs in cells]
+    values = [output["data"] for outputs in cells for output in outputs if "data" in output]
+    return [*texts, *values]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)

@@ -230,7 +230,7 @@ def load_configured(
                 config=config,
             )
     except SourceError as error:
-        if callable(source) and error.source == source.name:
+        if callable(source) and error.source not in map(str, (*overlay_options(), *overlays)):
             reason = f"no document at {source.openapi_url}: {error.reason} Serve the application"
             raise SourceError(f"{reason}, and name its URL.", source=source.name) from None
         if isinstance(source, Path) and (error.source, error.reason) == (str(source), _NO_FILE):

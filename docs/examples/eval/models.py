@@ -71,6 +71,14 @@ async def hostile(messages, tools):
     return follow(calls, messages, tools)
 
 
+async def literal(messages, tools):
+    """Believe the definition: give what it requires, and nothing else."""
+    functions = {tool["function"]["name"]: tool["function"] for tool in tools}
+    known = {"name": "Rex", "shop": 1}
+    required = functions["add_pet"]["parameters"]["required"]
+    return follow([("add_pet", {name: known[name] for name in required})], messages, tools)
+
+
 def find_script(messages):
     task = messages[0]["content"]
     return next(calls for start, calls in SCRIPTS.items() if task.startswith(start))
