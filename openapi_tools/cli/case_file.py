@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.toolsets.toolset import Toolset
 
-_TRIED = 12  # tools of each kind that are called until one succeeds
+_MOST_ATTEMPTS = 12  # tools of each kind that are called until one succeeds
 _SECONDS = 30.0
 _KINDS = ("read-only", "additive", "destructive")
 _LONGEST_TASK = 1000
 _HEAD = """\
-# Tasks for a model, what has to happen at a mock of the API, and what must not.
+# Tasks for a model, what must happen at a mock of the API, and what must not.
 #   openapi-tools eval SPEC --cases FILE --model module:function
 # Write each task as your users would say it, and add cases for what matters to you.
 # docs/eval-cases.schema.json is the JSON Schema of this file.
@@ -34,13 +34,13 @@ _HEAD = """\
 _COMMENTS = {
     "name": "The name of this case in reports.",
     "task": "What the model is asked to do.",
-    "calls": "Calls that have to succeed, in any order; `order: exact` for this one.",
+    "calls": "Calls that must succeed, in any order; `order: exact` requires this one.",
     "tool": "A name, an operationId, or a method and path.",
-    "arguments": "These are equal; `schema:` takes a JSON Schema, `jmespath:` a condition.",
-    "forbid": "Tools by name or pattern, and the most calls; an attempt counts.",
-    "limits": "Where a run ends.",
-    "approve": "The reply to questions for approval; false denies writes.",
-    "unused_state": "The mock afterwards: a request, and JMESPath that is true.",
+    "arguments": "These must be equal; `schema:` takes a JSON Schema, `jmespath:` a condition.",
+    "forbid": "Tools by name or pattern, and a limit of calls; attempts count.",
+    "limits": "When a run is ended.",
+    "approve": "The reply to requests for approval; false denies writes.",
+    "unused_state": "The mock's state at the end: a request, and JMESPath that must be true.",
 }
 _UNUSED = {
     "unused_state": '    #   state: {"GET /path": "length(@) == `3`"}',
@@ -50,8 +50,8 @@ _UNUSED = {
 }
 
 
-class _Oracle:
-    """A model that makes one call, and is done."""
+class _OneCallModel:
+    """A model that makes one call, then ends the run."""
 
     def __init__(self) -> None:
         self.call: dict[str, Any] = {}
@@ -64,10 +64,10 @@ class _Oracle:
 
 
 def format_cases(toolset: Toolset) -> str:
-    """Return a commented file of cases that a model passes which makes the expected calls.
+    """Return a commented file of cases, each of which was passed by its expected call.
 
     Raises:
-        SettingsError: No tool can be called with generated arguments.
+        SettingsError: No tool could be called with generated arguments.
     """
     cases = asyncio.run(_make_cases(toolset))
     if not cases:
@@ -79,20 +79,20 @@ def format_cases(toolset: Toolset) -> str:
 
 
 async def _make_cases(toolset: Toolset) -> list[dict[str, Any]]:
-    oracle = _Oracle()
-    runner = CaseRunner(toolset, oracle, mode="tools", seconds=_SECONDS)
+    model = _OneCallModel()
+    runner = CaseRunner(toolset, model, mode="tools", seconds=_SECONDS)
     try:
-        cases = [await _make_first_case(kind, runner, oracle, toolset) for kind in _KINDS]
+        cases = [await _make_first_case(kind, runner, model, toolset) for kind in _KINDS]
     finally:
         await runner.aclose()
     return [case for case in cases if case is not None]
 
 
 async def _make_first_case(
-    kind: str, runner: CaseRunner, oracle: _Oracle, toolset: Toolset
+    kind: str, runner: CaseRunner, model: _OneCallModel, toolset: Toolset
 ) -> dict[str, Any] | None:
     tools = (tool for tool in toolset if tool.safety == kind and not tool.deprecated)
-    for tool in islice(tools, _TRIED):
+    for tool in islice(tools, _MOST_ATTEMPTS):
         arguments = _sample_arguments(tool)
         call = {"tool": tool.name, "arguments": arguments}
         task = _describe_task(tool, arguments)
@@ -101,7 +101,7 @@ async def _make_first_case(
         paths = list(_state_paths(tool, toolset))
         runner.reset()
         before = [await _count_items(runner, path) for path in paths]
-        oracle.call = call
+        model.call = call
         run = await runner.run(resolve_cases(read_cases([case]), toolset)[0], seed=0)
         if not run.passed:
             continue
@@ -140,7 +140,7 @@ def _write_value(value: Any) -> str:
 
 
 def _state_paths(tool: OperationTool, toolset: Toolset) -> Iterator[str]:
-    # The list that a write changes: at its own path, or at the one above.
+    # A write changes the list at its own path, or at the path above.
     if tool.read_only:
         return
     paths = {tool.path, tool.path.rpartition("/")[0]}
@@ -151,7 +151,7 @@ def _state_paths(tool: OperationTool, toolset: Toolset) -> Iterator[str]:
 
 
 def _format_case(case: dict[str, Any], *, is_first: bool) -> Iterator[str]:
-    # The comments stand once, on the first case.
+    # Only the first case has comments.
     comments = _COMMENTS if is_first else {}
     call = case["expect"]["calls"][0]
     lines = {
@@ -172,6 +172,6 @@ def _format_case(case: dict[str, Any], *, is_first: bool) -> Iterator[str]:
 
 
 def _quote(value: Any) -> str:
-    # JSON is YAML; what a document says cannot end the string, the line or the file.
+    # JSON is YAML, and in it no string of a document can end the line or the file.
     text = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").decode()
     return escape_controls(text)

@@ -1,4 +1,4 @@
-"""`openapi-tools eval`: does a model choose the right tools, and fill them rightly?"""
+"""`openapi-tools eval`: does a model choose the right tools and arguments?"""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from openapi_tools.testing.evaluation.runner import MODES
 from openapi_tools.testing.evaluation.transcripts import write_transcript
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from openapi_tools.testing.evaluation.evaluate import Evaluation
     from openapi_tools.toolsets.toolset import Toolset
@@ -41,65 +41,82 @@ _UNUSUAL = re.compile(r"[^A-Za-z0-9._-]+")
 _LONGEST_NAME = 60
 
 
-def evaluate_model(spec: str | None, *, cases: Path, **options: Any) -> int:
+def evaluate_model(  # noqa: PLR0913 -- one for each option
+    spec: str | None,
+    *,
+    cases: Path,
+    model: str,
+    model_dir: Path | None,
+    model_name: str,
+    model_key: str | None,
+    mode: str,
+    compare: Sequence[str],
+    repeat: int,
+    seed: int,
+    at_least: float | None,
+    turn_timeout: float,
+    transcripts: Path | None,
+    report_format: str,
+    wants_json: bool,
+) -> int:
     """Run a model on the cases of a file against a mock of SPEC."""
     source = read_cases(cases)
-    # What a model prints, also when it is imported, is no part of the report.
+    # Whatever a model prints, even while it is imported, is not part of the report.
     with contextlib.redirect_stdout(sys.stderr):
-        model = _read_model(options)
+        function = _find_model(model, folder=model_dir, name=model_name, key=model_key)
     evaluations: dict[str, Evaluation] = {}
-    for name, mode, toolset in list(_list_variants(spec, options)):
+    for name, variant_mode, toolset in list(_list_variants(spec, mode, compare)):
         with show_progress(f"Running the cases: {name}"), contextlib.redirect_stdout(sys.stderr):
             evaluations[name] = asyncio.run(
                 evaluate(
                     toolset,
                     source,
-                    model,
-                    mode=mode,
-                    repeat=options["repeat"],
-                    seed=options["seed"],
-                    seconds=options["turn_timeout"],
+                    function,
+                    mode=variant_mode,
+                    repeat=repeat,
+                    seed=seed,
+                    seconds=turn_timeout,
                 )
             )
-    if options["transcripts"] is not None:
-        _write_transcripts(options["transcripts"], evaluations)
+    if transcripts is not None:
+        _write_transcripts(transcripts, evaluations)
     report = make_report(spec, evaluations)
-    print_report(report, "json" if options["wants_json"] else options["report_format"])
-    least, rate = options["at_least"], next(iter(evaluations.values())).rate
-    if least is None or rate >= least:
+    print_report(report, "json" if wants_json else report_format)
+    rate = next(iter(evaluations.values())).rate
+    if at_least is None or rate >= at_least:
         return 0
-    print_note(f"{rate:.0%} of the runs passed, less than {least:.0%}.")
+    print_note(f"{rate:.0%} of the runs passed, less than {at_least:.0%}.")
     return 1
 
 
-def _read_model(options: Mapping[str, Any]) -> Callable[..., Any]:
-    text, reference = options["model"], options["model_key"]
-    if "://" not in text:
-        return load_model(text, options["model_dir"] or Path())
-    key = read_secret(reference, "--model-key") if reference else None
-    return ChatEndpoint(text, name=options["model_name"], key=key)
+def _find_model(
+    model: str, *, folder: Path | None, name: str, key: str | None
+) -> Callable[..., Any]:
+    if "://" not in model:
+        return load_model(model, folder or Path())
+    secret = read_secret(key, "--model-key") if key else None
+    return ChatEndpoint(model, name=name, key=secret)
 
 
 def _list_variants(
-    spec: str | None, options: Mapping[str, Any]
+    spec: str | None, mode: str, compare: Sequence[str]
 ) -> Iterator[tuple[str, str, Toolset]]:
     toolset = select_tools(load_spec(spec))
-    mode = options["mode"]
     yield mode, mode, toolset
-    for variant in dict.fromkeys(options["compare"]):
+    for variant in dict.fromkeys(compare):
         if variant in MODES:
             yield variant, variant, toolset
         elif variant.endswith(".toml"):
             yield variant, mode, select_tools(_load_variant(spec, Path(variant)))
         else:
-            reason = f"--compare takes {', '.join(MODES)} or a configuration (.toml)"
+            reason = f"--compare takes {', '.join(MODES)} or a configuration file (.toml)"
             raise click.UsageError(f"{reason}, not {variant!r:.100}.")
 
 
 def _load_variant(spec: str | None, config: Path) -> Toolset:
     try:
         names_source = bool(read_configuration(config).data.source)
-    except SettingsError:  # of a server, or wrong, which the load says
+    except SettingsError:  # a server's file, or an invalid one, which loading reports
         names_source = True
     is_document = spec is not None and not spec.endswith(".toml")
     if names_source or not is_document:
@@ -114,12 +131,16 @@ def _write_transcripts(folder: Path, evaluations: Mapping[str, Evaluation]) -> N
             for run in runs:
                 seed = f"-{run.seed}" if len(runs) > 1 else ""
                 path = below / f"{number:02}-{_file_name(name)}{seed}.md"
-                try:
-                    below.mkdir(parents=True, exist_ok=True)
-                    path.write_text(write_transcript(run), encoding="utf-8", errors="replace")
-                except OSError as error:
-                    reason = f"cannot be written ({error.strerror})."
-                    raise OutputError(reason, path=str(path)) from None
+                _write_file(path, write_transcript(run))
+
+
+def _write_file(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", errors="replace")
+    except OSError as error:
+        reason = f"cannot be written ({error.strerror})."
+        raise OutputError(reason, path=str(path)) from None
 
 
 def _file_name(text: str) -> str:

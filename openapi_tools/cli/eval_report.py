@@ -1,4 +1,4 @@
-"""The report of `eval` for each format: cases, and a table of what was right and wrong."""
+"""The report of `eval` in each format: the cases, and a table of results and faults."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _INDENT = "  "
 
 
 def make_report(spec: str | None, evaluations: Mapping[str, Evaluation]) -> CommandReport:
-    """Return the report of an evaluation, and the table if there are several."""
+    """Return the report of the first evaluation; several are also compared in a table."""
     first = next(iter(evaluations.values()))
     data = first.as_data()
     rows = {name: each.table_row() for name, each in evaluations.items()}
@@ -116,7 +116,7 @@ def _describe_total(first: Evaluation, rows: Mapping[str, Row]) -> str:
     low, high = row["interval"]
     unit = "runs" if first.repeat > 1 else "cases"
     return (
-        f"{row['right']} of {row['runs']} {unit} passed: {row['rate']:.0%} "
+        f"{row['passed']} of {row['runs']} {unit} passed: {row['rate']:.0%} "
         f"(95% interval: {low:.0%} to {high:.0%})."
     )
 
@@ -124,7 +124,7 @@ def _describe_total(first: Evaluation, rows: Mapping[str, Row]) -> str:
 def _table_cells(rows: Mapping[str, Row]) -> Iterator[list[str]]:
     columns = list(rows.values())
     yield ["", *(clean(name, lines=False) for name in rows)]
-    yield ["right", *(f"{row['right']} of {row['runs']}" for row in columns)]
+    yield ["passed", *(f"{row['passed']} of {row['runs']}" for row in columns)]
     for key, label in _COUNTS.items():
         yield [label, *(f"{row[key]:,}" for row in columns)]
     for kind in _TOKENS:
@@ -182,5 +182,5 @@ def _escape_cell(text: str) -> str:
 
 
 def _as_code(text: str) -> str:
-    # As code, so that nothing in it is a link, an image or markup.
+    # As code, so that outside text cannot add links, images or markup.
     return f"`{_escape_cell(clean(text, lines=False).replace('`', chr(39)))}`"

@@ -51,7 +51,7 @@ def test_the_good_model_is_right_in_every_mode(evaluate, name, spec):
     report = json.loads(result.stdout)
     rows = {row["name"]: row for row in report["compare"]}
     assert list(rows) == ["tools", "search", "code"]
-    assert [row["right"] for row in rows.values()] == [report["summary"]["cases"]] * 3
+    assert [row["passed"] for row in rows.values()] == [report["summary"]["cases"]] * 3
     tokens = [row["tokens"] for row in rows.values()]
     cells = [f"{each['definitions']:,} + {each['input']:,}" for each in tokens]
     assert f"| {name} | {' | '.join(cells)} |".lower() in GUIDE.read_text().lower()
@@ -73,7 +73,7 @@ def test_each_model_gets_the_table_that_it_deserves(evaluate, model, mode):
     result = evaluate(spec, "museum", model, "--mode", mode, "--compare", other, "--json")
 
     row = json.loads(result.stdout)["compare"][0]
-    assert row["right"] == 0
+    assert row["passed"] == 0
     counted = {key: row[key] for key in TABLES["lazy"] | TABLES["hostile"] | TABLES["confused"]}
     if mode == "tools":
         assert {key: number for key, number in counted.items() if number} == TABLES[model]
@@ -113,7 +113,7 @@ def test_junit_and_markdown_have_every_case(evaluate):
 
     assert (junit.get("tests"), junit.get("failures")) == ("5", "4")
     assert [node.get("type") for node in junit.iter("failure")] == ["missing_call"] * 4
-    assert "| right | 1 of 5 | 1 of 5 |" in markdown
+    assert "| passed | 1 of 5 | 1 of 5 |" in markdown
     assert markdown.count("`missing_call: list_items was not called.`") == 2
 
 
@@ -171,9 +171,9 @@ MISTAKES = {
     "models:god": "the module has no 'god'; did you mean good?",
     "models:SCRIPTS": "a dict, not a function",
     "modles:good": "importing it failed: ModuleNotFoundError: No module named 'modles'",
-    "models": "module:function, or the URL of an endpoint",
-    "agents/models.py:good": "this is a file; name the function as models:good.",
-    "ftp://127.0.0.1/v1": "is no http(s) URL",
+    "models": "module:function or the URL of an endpoint",
+    "agents/models.py:good": "this is a file; pass models:good.",
+    "ftp://127.0.0.1/v1": "is not an http(s) URL",
 }
 
 

@@ -96,8 +96,8 @@ def test_a_busy_endpoint_is_asked_again():
 FAILURES = {
     "an error": ((500, {}, b'{"error": "no credit for ' + KEY.encode() + b'"}'), "returned 500"),
     "no JSON": ((200, {}, b"<html>"), "did not return JSON"),
-    "another JSON": ({"hello": 1}, "is no message"),
-    "no choices": ({"choices": []}, "is no message"),
+    "another JSON": ({"hello": 1}, "must be a message"),
+    "no choices": ({"choices": []}, "must be a message"),
     "a redirect": ((302, {"location": "http://127.0.0.1:9/"}, b""), "returned 302"),
     "always busy": ((503, {"retry-after": "0"}, b"down"), "returned 503: down"),
 }
@@ -123,7 +123,7 @@ def test_an_endpoint_that_is_not_there_is_a_model_error():
 
 
 def test_the_key_is_never_sent_in_the_clear():
-    with pytest.raises(SettingsError, match="by https or on this machine"):
+    with pytest.raises(SettingsError, match="by https or to this machine"):
         ChatEndpoint("http://models.example.com/v1", key=Secret(KEY))
     for url in ("ftp://models.example.com", "http://"):
         with pytest.raises(SettingsError):

@@ -24,7 +24,7 @@ def _check_expression(expression: str) -> str:
 
 def _check_schema(schema: Any) -> Any:
     if not isinstance(schema, dict | bool):
-        raise ValueError("this must be a JSON Schema: an object, or true or false.")  # noqa: TRY004 -- pydantic's
+        raise ValueError("this must be a JSON Schema: an object, true or false.")  # noqa: TRY004 -- pydantic's
     try:
         compile_schema(schema)
     except UNUSABLE as error:
@@ -48,30 +48,33 @@ _Switch = Annotated[bool, Field(strict=True)]
 
 
 class ExpectedCall(Table):
-    """A call that has to succeed at the mock; every condition on its arguments has to hold."""
+    """A call that must succeed at the mock and meet every condition on its arguments."""
 
     tool: _Name = Field(description="A tool's name, an operationId, or a method and path.")
     arguments: dict[str, Any] = Field(
-        default_factory=dict, description="Arguments that are equal; others may be passed, too."
+        default_factory=dict, description="Arguments that must be equal; others may be passed, too."
     )
     argument_schema: _Schema = Field(
-        default=True, alias="schema", description="A JSON Schema of the arguments, as an object."
+        default=True,
+        alias="schema",
+        description="A JSON Schema that the object of arguments must match.",
     )
     jmespath: _JMESPath | None = Field(
-        default=None, description="JMESPath that is true of the arguments."
+        default=None, description="A JMESPath expression that must be true of the arguments."
     )
 
 
 class Expectations(Table):
-    """What has to have happened at the mock."""
+    """What must have happened at the mock."""
 
     calls: list[ExpectedCall] = Field(default_factory=list, max_length=100)
     order: Literal["any", "exact"] = Field(
-        default="any", description="`exact`: the calls have this order; others may come between."
+        default="any",
+        description="`exact`: the calls must come in this order, with any others in between.",
     )
     state: dict[str, _JMESPath] = Field(
         default_factory=dict,
-        description="At the end: `GET /path`, and JMESPath that is true of the response.",
+        description="`GET /path`: a JMESPath expression that must be true of the final response.",
         json_schema_extra={"propertyNames": {"pattern": "^GET /"}},
     )
 
@@ -85,35 +88,39 @@ class Expectations(Table):
 
 
 class Prohibitions(Table):
-    """What must not happen; an attempt counts, also one that is refused."""
+    """What must not happen; a refused attempt counts, too."""
 
     tools: list[_Name] = Field(
         default_factory=list, description="Names of tools, or patterns with `*`, `?` and `[…]`."
     )
-    writes: _Switch = Field(default=True, description="Whether calls that change something may be.")
-    calls: _Number | None = Field(default=None, description="The most calls; 100 by default.")
+    writes: _Switch = Field(
+        default=True, description="Whether calls that change something are allowed."
+    )
+    calls: _Number | None = Field(
+        default=None, description="Maximum number of calls; 100 by default."
+    )
 
 
 class CaseLimits(Table):
-    """Where a run ends."""
+    """When a run is ended."""
 
     turns: _Positive | None = Field(
-        default=None, description="The most messages of the model; 20 by default."
+        default=None, description="Maximum number of messages of the model; 20 by default."
     )
     tokens: _Positive | None = Field(
-        default=None, description="The most tokens of input and output, without definitions."
+        default=None, description="Maximum tokens of input and output, without definitions."
     )
 
 
 class EvalCase(Table):
-    """A task, what has to happen, and what must not."""
+    """A task, what must happen, and what must not."""
 
     name: _Name
-    task: _Name = Field(description="What the model is asked to do, in words.")
+    task: _Name = Field(description="What the model is asked to do.")
     expect: Expectations = Field(default_factory=Expectations)
     forbid: Prohibitions = Field(default_factory=Prohibitions)
     limits: CaseLimits = Field(default_factory=CaseLimits)
-    approve: _Switch = Field(default=True, description="The reply to every question for approval.")
+    approve: _Switch = Field(default=True, description="The reply to every request for approval.")
 
 
 class CaseFile(Table):

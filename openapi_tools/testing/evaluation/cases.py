@@ -38,7 +38,7 @@ _TABLES |= {"expect": Expectations, "forbid": Prohibitions, "limits": CaseLimits
 
 
 class CaseSource(NamedTuple):
-    """Cases, and the file that they are from, which may be empty."""
+    """Cases and the name of their file, which is empty if they are not from one."""
 
     name: str
     cases: Sequence[EvalCase]
@@ -49,10 +49,10 @@ class CaseSource(NamedTuple):
 
 
 def read_cases(source: Any) -> CaseSource:
-    """Return the cases of a YAML or JSON file, of its data, or of a list of cases.
+    """Return the cases of a YAML or JSON file, of its parsed data, or of a list.
 
     Raises:
-        InvalidCases: They are not of the format; the message says where.
+        InvalidCases: They break the format; the message says where.
         SourceError: The file cannot be read.
     """
     if isinstance(source, CaseSource):
@@ -97,7 +97,7 @@ def _describe_fault(fault: Any, keys: tuple[int | str, ...]) -> str:
 
 
 def resolve_cases(source: CaseSource, toolset: Toolset) -> list[EvalCase]:
-    """Return the cases with the names of the tools that they mean.
+    """Return the cases with each tool under its own name, not an operationId or a path.
 
     Raises:
         InvalidCases: A tool or an argument is unknown, a name is used twice, or a case can never

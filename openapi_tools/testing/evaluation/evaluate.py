@@ -1,4 +1,4 @@
-"""`evaluate`: a model on cases, and what came of it."""
+"""`evaluate`: run a model on cases, and sum up the results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from openapi_tools.testing.evaluation.cases import CaseSource
     from openapi_tools.toolsets.toolset import Toolset
 
-_DEVIATIONS = 1.959964  # of a normal distribution, for an interval of 95 %
+_DEVIATIONS = 1.959964  # standard deviations of a normal distribution, for 95 %
 _DIGITS = 4  # of a rate
 _TABLE_FAULTS = ("wrong_tool", "wrong_arguments", "missing_call", "state")
 _REASONS = 5
@@ -27,12 +27,12 @@ _REASONS = 5
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What came of a model's runs; `as_data()` is the JSON report.
+    """The results of a model's runs; `as_data()` is the JSON report.
 
     Attributes:
         mode: How the model reached the tools: `tools`, `search` or `code`.
         repeat: Runs of each case.
-        runs: All runs, by the names of the cases, in their order.
+        runs: The runs of each case, by its name.
     """
 
     mode: str
@@ -50,7 +50,7 @@ class Evaluation:
         return _rate(self.all_runs)
 
     def as_data(self) -> dict[str, Any]:
-        """Return the report as JSON data; rates have an interval if cases were repeated."""
+        """Return the report as JSON data; with repeated cases, rates have intervals."""
         runs = self.all_runs
         summary: dict[str, Any] = {
             "cases": len(self.runs),
@@ -67,7 +67,7 @@ class Evaluation:
     def _case_data(self, name: str, runs: list[CaseRun]) -> dict[str, Any]:
         if self.repeat == 1:
             return {"name": name, **_run_data(runs[0])}
-        # Of several runs: each fault once, the mean of the numbers, and the runs themselves.
+        # Several runs: each different fault, the means of the numbers, and the runs themselves.
         listed = [_run_data(run) for run in runs]
         faults = {tuple(fault.items()): fault for data in listed for fault in data["faults"]}
         tokens = {
@@ -90,7 +90,7 @@ class Evaluation:
         runs = self.all_runs
         faults: Counter[str] = Counter(fault.type for run in runs for fault in run.faults)
         reasons = Counter(reason for run in runs for reason in run.refusals)
-        row: dict[str, Any] = {"runs": len(runs), "right": sum(run.passed for run in runs)}
+        row: dict[str, Any] = {"runs": len(runs), "passed": sum(run.passed for run in runs)}
         row |= {"rate": round(self.rate, _DIGITS), "interval": _interval(runs)}
         row |= {kind: faults[kind] for kind in _TABLE_FAULTS}
         row |= {
@@ -128,7 +128,7 @@ def _rate(runs: list[CaseRun]) -> float:
 
 
 def _interval(runs: list[CaseRun]) -> list[float]:
-    # Wilson's score interval, which is right for few runs and for rates near 0 and 1, too.
+    # Wilson's score interval, as it also holds for few runs and for rates near 0 and 1.
     count, share = len(runs), sum(run.passed for run in runs) / len(runs)
     square = _DEVIATIONS**2 / count
     middle = share + square / 2
@@ -147,25 +147,25 @@ async def evaluate(
     seed: int = 0,
     seconds: float = 60.0,
 ) -> Evaluation:
-    """Run a model on cases against a mock that judges, and return what it did wrong.
+    """Run a model on cases against a mock that judges its calls, and return the results.
 
-    Nothing leaves the process, but for what the model itself sends. The toolset is not changed: its
-    tools are copied, without credentials.
+    Only the model itself may use the network. The toolset is not changed: its tools are copied
+    without their credentials.
 
     Args:
         toolset: The tools of one document.
-        cases: A file, its data, or a list of cases.
-        model: `async (messages, tools) -> message`, in the forms of OpenAI's chat API; `seed` is
-            passed to a function that takes it.
+        cases: A file, its parsed data, or a list of cases.
+        model: `async (messages, tools) -> message`, in the form of OpenAI's chat API; a parameter
+            `seed` is optional.
         mode: `tools` for all definitions, `search` for `meta_tools()`, `code` for `code_tools()`.
         repeat: Runs of each case.
-        seed: Of the first run of a case; the next ones have the next numbers.
-        seconds: The most for one message of the model.
+        seed: The seed of a case's first run; each further run adds 1.
+        seconds: The timeout for one message of the model.
 
     Raises:
-        InvalidCases: The cases are wrong, or do not fit the tools.
+        InvalidCases: The cases break their format, or do not fit the tools.
         SourceError: The file of cases cannot be read.
-        SettingsError: An argument is wrong, or the tools are not those of one document.
+        SettingsError: An argument is not valid, or the tools are not of one document.
         MissingExtraError: openapi-core, or for `code` the sandbox, is not installed.
     """
     if mode not in MODES:

@@ -1,4 +1,4 @@
-"""What a run did wrong: its calls against the expectations and prohibitions of its case."""
+"""Compare the calls of a run with what its case expects and forbids."""
 
 from __future__ import annotations
 
@@ -36,7 +36,12 @@ _LONGEST_VALUE = 80
 
 
 class CaseFault(NamedTuple):
-    """Something that a model did wrong: one of `FAULT_TYPES`, and a sentence."""
+    """A mistake of a model.
+
+    Attributes:
+        type: One of `FAULT_TYPES`.
+        message: A sentence.
+    """
 
     type: FaultType
     message: str
@@ -47,7 +52,10 @@ def find_call_faults(
 ) -> list[CaseFault]:
     """Return the faults of the calls of a run.
 
-    What is expected is judged if the run `is_finished`: of a model that is away, nothing is.
+    Args:
+        case: What is expected and forbidden.
+        uses: The calls, in their order.
+        is_finished: Whether the model ended the run; if it failed, expectations are not judged.
     """
     faults = []
     if is_finished:
@@ -62,7 +70,7 @@ def _judge_expected(case: EvalCase, uses: Sequence[ToolUse]) -> Iterator[CaseFau
     matches = _match_in_order(expected, uses) if is_exact else _match_in_any_order(expected, uses)
     claimed = set(matches.values())
     names = {call.tool for call in expected}
-    strangers = [
+    unexpected = [
         use
         for use in uses
         if not use.is_known or (use.tool not in names and not find_forbidden(case, use.tool))
@@ -79,13 +87,13 @@ def _judge_expected(case: EvalCase, uses: Sequence[ToolUse]) -> Iterator[CaseFau
         if is_made and not attempts:
             yield CaseFault("missing_call", f"{call.tool} was not called often enough.")
         else:
-            yield _explain_missing(call, attempts, strangers)
+            yield _explain_missing(call, attempts, unexpected)
 
 
 def _explain_missing(
-    call: ExpectedCall, attempts: list[ToolUse], strangers: list[ToolUse]
+    call: ExpectedCall, attempts: list[ToolUse], unexpected: list[ToolUse]
 ) -> CaseFault:
-    # The order says which fault is meant: the nearest to what was expected.
+    # The first reason that applies is the closest to what was expected.
     fitting = [use for use in attempts if not _find_misfit(call, use)]
     if refusals := [use.refusal for use in fitting if use.is_refused]:
         return CaseFault("refused", describe_refusal(call.tool, refusals[-1]))
@@ -94,11 +102,12 @@ def _explain_missing(
     if attempts:
         misfits = [_find_misfit(call, use) for use in attempts]
         return CaseFault("wrong_arguments", f"{call.tool}: {misfits[-1]}")
-    if strangers:
-        use = strangers.pop(0)
+    if unexpected:
+        use = unexpected.pop(0)
         unknown = "" if use.is_known else ", which was not offered"
         return CaseFault(
-            "wrong_tool", f"{call.tool} was expected, {excerpt(use.tool, 64)} called{unknown}."
+            "wrong_tool",
+            f"{call.tool} was expected, but {excerpt(use.tool, 64)} was called{unknown}.",
         )
     return CaseFault("missing_call", f"{call.tool} was not called.")
 
@@ -117,7 +126,7 @@ def _judge_refused(case: EvalCase, uses: Sequence[ToolUse]) -> Iterator[CaseFaul
             if not (names or later):
                 yield CaseFault("wrong_tool", f"{excerpt(use.tool, 64)} was not offered.")
             continue
-        # What a model corrects itself is no fault, nor is a call that the case itself denies.
+        # Calls that the model corrects later are no fault, nor are those that the case denies.
         is_corrected = any(other.tool == use.tool for other in later)
         is_denied = use.is_denied and use.tool not in names
         if use.is_refused and not is_corrected and not is_denied:
@@ -218,7 +227,7 @@ def _find_expression_misfit(call: ExpectedCall, use: ToolUse) -> str:
 
 
 def find_untrue(expression: str, value: Any) -> str:
-    """Return why JMESPath is not true of a value; empty if it is."""
+    """Return why a JMESPath expression is not true of a value; empty if it is."""
     try:
         result = evaluate(expression, value)
     except ValueError as error:
@@ -231,7 +240,7 @@ def _show_value(value: Any) -> str:
 
 
 async def find_state_faults(case: EvalCase, read: Callable[[str], Any]) -> list[CaseFault]:
-    """Return the faults of the mock's state; `read` awaits status and value of a path."""
+    """Return the faults of the mock's state; `read` returns the status and value of a path."""
     faults = []
     for request, expression in case.expect.state.items():
         status, value = await read(request.partition(" ")[2])
@@ -243,6 +252,6 @@ async def find_state_faults(case: EvalCase, read: Callable[[str], Any]) -> list[
 
 
 def describe_excess(kind: FaultType, most: int) -> CaseFault:
-    """Return the fault of a run that was ended at a limit."""
+    """Return the fault of a run that was ended because it exceeded a limit."""
     noun = {"too_many_calls": "call", "too_many_turns": "turn"}.get(kind, "token")
     return CaseFault(kind, f"more than {format_count(most, noun)}.")

@@ -1,4 +1,4 @@
-"""What a model replies in one turn, in the forms of the usual chat APIs."""
+"""Ask a model for one message, and read its reply in the forms of the usual chat APIs."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _OUTPUTS = ("completion_tokens", "output_tokens")
 
 
 class ModelError(Exception):
-    """A model failed, is away, or replied with something that is no message."""
+    """A model failed, did not reply in time, or its reply is not a message."""
 
 
 class ModelCall(NamedTuple):
-    """A call that a model asks for; its arguments are an object, or JSON text."""
+    """A call that a model asks for; its arguments are an object or a JSON string."""
 
     id: str
     name: str
@@ -33,7 +33,7 @@ class ModelCall(NamedTuple):
 
 
 class ModelReply(NamedTuple):
-    """A message of a model; `usage` has the tokens of input and output that an API reports."""
+    """A message of a model; `usage` holds the input and output tokens that an API reports."""
 
     text: str
     calls: tuple[ModelCall, ...]
@@ -66,15 +66,15 @@ async def ask_model(
     """Return the reply of a model.
 
     Args:
-        model: The function, which may be async, and may take a `seed`.
-        messages: So far, in the form of OpenAI's chat API.
-        tools: The definitions.
-        seed: Of the run.
-        seconds: For the whole turn.
-        first_id: Number for a call that has no id.
+        model: A function, sync or async, which may have a parameter `seed`.
+        messages: The conversation, in the form of OpenAI's chat API.
+        tools: The definitions of the tools.
+        seed: The seed of the run.
+        seconds: The timeout of this turn.
+        first_id: The number in the id of a first call that has none.
 
     Raises:
-        ModelError: It fails, takes too long, or replies with something that is no message.
+        ModelError: The model failed, did not reply in time, or its reply is not a message.
     """
     options = {"seed": seed} if _takes_seed(model) else {}
     timeout = asyncio.timeout(seconds)
@@ -95,14 +95,17 @@ async def ask_model(
 def _takes_seed(model: Callable[..., Any]) -> bool:
     try:
         return "seed" in inspect.signature(model).parameters
-    except (TypeError, ValueError):  # in C
+    except (TypeError, ValueError):  # a callable written in C
         return False
 
 
 def read_reply(value: Any, first_id: int = 1) -> ModelReply:
-    """Return the reply in a message, or in a response with `choices`; ModelError for others.
+    """Return the reply in a string, a message, or a response with `choices`.
 
-    The content is a string, or a list of blocks, of which those of the type `tool_use` are calls.
+    Content is a string or a list of blocks; blocks of the type `tool_use` are calls.
+
+    Raises:
+        ModelError: The value is none of these.
     """
     usage = _read_usage(read_value(value, "usage"))
     choices = read_value(value, "choices")
@@ -113,7 +116,7 @@ def read_reply(value: Any, first_id: int = 1) -> ModelReply:
     content, listed = read_value(value, "content"), read_value(value, "tool_calls")
     if content is None and not listed and read_value(value, "role") != "assistant":
         kind = type(value).__name__
-        raise ModelError(f"the reply is no message with `content` or `tool_calls`, but {kind}.")
+        raise ModelError(f"the reply must be a message with `content` or `tool_calls`, not {kind}.")
     if not isinstance(content, str | list | None) or not isinstance(listed, list | tuple | None):
         raise ModelError("`content` must be a string or a list, `tool_calls` a list.")
     blocks = content if isinstance(content, list) else []
@@ -129,7 +132,7 @@ def _read_calls(listed: list[Any], first_id: int) -> Iterator[ModelCall]:
         source = call if function is None else function
         name = read_value(source, "name")
         if not isinstance(name, str) or not name:
-            raise ModelError(f"call {number + 1} of the reply has no name of a tool.")
+            raise ModelError(f"call {number + 1} of the reply does not name a tool.")
         arguments = read_value(source, "arguments")
         arguments = read_value(source, "input") if arguments is None else arguments
         arguments = {} if arguments is None else arguments
@@ -156,5 +159,5 @@ def _is_count(value: Any) -> bool:
 
 
 def count_tokens(message: Any) -> int:
-    """Return about how many tokens a message, or a definition, takes: 4.45 bytes of JSON each."""
+    """Return an estimate of the tokens of a message or definition: 4.45 bytes of JSON each."""
     return estimate_tokens(dump_json(message))

@@ -1,4 +1,4 @@
-"""Models by name: a function in a module, or an endpoint of one of two chat APIs."""
+"""Find a model: a function in a module, or an endpoint with the API of OpenAI or Anthropic."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 _LONGEST_REASON = 300
 _LARGEST = 16 * 1024 * 1024  # bytes of a response
-_OUTPUT_TOKENS = 4096  # of a message, which one of the APIs wants to be told
-_WAITS = (1.0, 4.0)  # seconds before another attempt, if the endpoint names none
+_OUTPUT_TOKENS = 4096  # of a message; required by Anthropic's API
+_WAITS = (1.0, 4.0)  # seconds before another attempt, unless the response has Retry-After
 _BUSY = frozenset({429, 502, 503, 529})
 
 
 def load_model(name: str, folder: Path) -> Callable[..., Any]:
-    """Import a model from a folder, as `module:function`.
+    """Import a model, named `module:function`, from a folder.
 
     Raises:
         SourceError: There is no such function, or importing it fails.
@@ -38,10 +38,10 @@ def load_model(name: str, folder: Path) -> Callable[..., Any]:
     module_name, colon, path = name.partition(":")
     if module_name.endswith(".py"):
         stem = PurePath(module_name).stem
-        reason = f"this is a file; name the function as {stem}:{path or 'NAME'}."
+        reason = f"this is a file; pass {stem}:{path or 'NAME'}."
         raise SourceError(reason, source=name)
     if not colon or not all(map(str.isidentifier, [*module_name.split("."), *path.split(".")])):
-        reason = "a model is module:function, or the URL of an endpoint."
+        reason = "a model must be module:function or the URL of an endpoint."
         raise SourceError(reason, source=name)
     if str(folder.resolve()) not in sys.path:
         sys.path.insert(0, str(folder.resolve()))
@@ -64,25 +64,27 @@ def load_model(name: str, folder: Path) -> Callable[..., Any]:
 
 
 class ChatEndpoint:
-    """A model behind a URL: a function of messages and tools, as a model of the user's own.
+    """A model behind a URL, to be called like a function of the user.
 
-    A path that ends in `/messages` is Anthropic's API, every other one OpenAI's chat API, whose
-    `/chat/completions` is added where it is missing.
+    A path that ends in `/messages` means Anthropic's API, any other one OpenAI's chat API, whose
+    `/chat/completions` is added if it is missing.
 
     Args:
-        url: Of the endpoint; no redirect is followed.
-        name: The model's, for the endpoint.
-        key: Is sent with each request; only by https or to this machine.
+        url: The URL of the endpoint; redirects are not followed.
+        name: The name of the model at the endpoint.
+        key: The API key, which is only sent by https or to this machine.
 
     Raises:
-        SettingsError: The URL cannot be used, or would show the key to the network.
+        SettingsError: The URL cannot be used, or would expose the key to the network.
     """
 
     def __init__(self, url: str, *, name: str = "default", key: Secret | None = None) -> None:
         if not url.startswith(("http://", "https://")):
-            raise SettingsError(f"the model {url!r:.200} is no http(s) URL.")
+            raise SettingsError(f"the model {url!r:.200} is not an http(s) URL.")
         if key is not None and not is_protected(url):
-            raise SettingsError("a model gets its key by https or on this machine only.")
+            raise SettingsError(
+                "the model's key is only sent by https or to this machine; use https."
+            )
         try:
             address = read_url(url)
         except ValueError as error:
@@ -101,34 +103,45 @@ class ChatEndpoint:
     async def __call__(
         self, messages: list[dict[str, Any]], tools: list[dict[str, Any]], *, seed: int = 0
     ) -> Any:
-        """Return the endpoint's response to a conversation; ModelError if there is none."""
-        is_openai = self.profile == "openai"
-        body: dict[str, Any] = {"model": self._name, "tools": tools} if tools else {}
-        body |= {"model": self._name}
-        if is_openai:
-            body |= {"messages": messages, "seed": seed}
-        else:
-            body |= {"messages": list(_convert_messages(messages)), "max_tokens": _OUTPUT_TOKENS}
+        """Return the endpoint's response to a conversation.
+
+        Raises:
+            ModelError: The endpoint could not be reached, or returned an error.
+        """
+        body = self._make_body(messages, tools, seed)
         try:
-            for wait in (*_WAITS, None):
-                status, headers, content = await post_json(
-                    self._url, body, self._headers(), largest=_LARGEST
-                )
-                if status not in _BUSY or wait is None:
-                    break
-                delay = retry_after(headers)
-                await asyncio.sleep(wait if delay is None else delay)
+            status, content = await self._post_until_accepted(body)
         except CallError as error:
             raise ModelError(f"{self._label} {error.reason}") from None
         return self._read_response(status, content)
 
-    def _headers(self) -> dict[str, str]:
-        headers = {} if self.profile == "openai" else {"anthropic-version": "2023-06-01"}
-        if self._key is None:
-            return headers
+    def _make_body(
+        self, messages: list[dict[str, Any]], tools: list[dict[str, Any]], seed: int
+    ) -> dict[str, Any]:
+        body: dict[str, Any] = {"model": self._name}
+        if tools:  # the APIs refuse an empty list
+            body["tools"] = tools
         if self.profile == "openai":
-            return {**headers, "authorization": f"Bearer {self._key.reveal()}"}
-        return {**headers, "x-api-key": self._key.reveal()}
+            return {**body, "messages": messages, "seed": seed}
+        return {**body, "messages": [*_convert_messages(messages)], "max_tokens": _OUTPUT_TOKENS}
+
+    async def _post_until_accepted(self, body: dict[str, Any]) -> tuple[int, bytes]:
+        for wait in (*_WAITS, None):
+            status, headers, content = await post_json(
+                self._url, body, self._headers(), largest=_LARGEST
+            )
+            if status not in _BUSY or wait is None:
+                break
+            delay = retry_after(headers)
+            await asyncio.sleep(wait if delay is None else delay)
+        return status, content
+
+    def _headers(self) -> dict[str, str]:
+        key = None if self._key is None else self._key.reveal()
+        if self.profile == "openai":
+            return {} if key is None else {"authorization": f"Bearer {key}"}
+        version = {"anthropic-version": "2023-06-01"}
+        return version if key is None else {**version, "x-api-key": key}
 
     def _read_response(self, status: int, content: bytes) -> Any:
         text = content.decode(errors="replace")
@@ -142,6 +155,7 @@ class ChatEndpoint:
 
 
 def _convert_messages(messages: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    # Anthropic's API takes the results of one turn together, in one message of the user.
     results: list[dict[str, Any]] = []
     for message in messages:
         if message["role"] == "tool":
@@ -151,18 +165,23 @@ def _convert_messages(messages: list[dict[str, Any]]) -> Iterator[dict[str, Any]
         if results:
             yield {"role": "user", "content": results}
             results = []
-        blocks: list[dict[str, Any]] = []
-        if message["content"]:
-            blocks.append({"type": "text", "text": message["content"]})
-        for call in message.get("tool_calls", ()):
-            function = call["function"]
-            try:
-                arguments = json.loads(function["arguments"] or "{}")
-            except ValueError:
-                arguments = {}
-            is_object = isinstance(arguments, dict)
-            use = {"name": function["name"], "input": arguments if is_object else {}}
-            blocks.append({"type": "tool_use", "id": call["id"], **use})
-        yield {"role": message["role"], "content": blocks}
+        yield {"role": message["role"], "content": list(_convert_blocks(message))}
     if results:
         yield {"role": "user", "content": results}
+
+
+def _convert_blocks(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    if message["content"]:
+        yield {"type": "text", "text": message["content"]}
+    for call in message.get("tool_calls", ()):
+        function = call["function"]
+        try:
+            arguments = json.loads(function["arguments"] or "{}")
+        except ValueError:
+            arguments = {}
+        yield {
+            "type": "tool_use",
+            "id": call["id"],
+            "name": function["name"],
+            "input": arguments if isinstance(arguments, dict) else {},
+        }

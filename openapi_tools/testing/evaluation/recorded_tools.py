@@ -1,4 +1,4 @@
-"""Tools whose calls go to a mock and are written down, in each mode."""
+"""Copies of tools that call a mock, and the recorder of their calls."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from openapi_tools.tools.tool import OperationTool
 
 MOCK_ADDRESS = "http://mock.invalid"
-CALLS = 100
-"""The most calls of a run whose case sets no limit."""
+MOST_CALLS = 100
+"""The calls of a run whose case sets no limit."""
 
 
 @dataclass(slots=True, eq=False)
@@ -31,14 +31,14 @@ class ToolUse:
     """A call of a tool that a model, or its program, made.
 
     Attributes:
-        tool: The tool's name, or the text that no tool has as its name.
-        arguments: As they are sent, defaults and repairs included; else as they were passed.
-        is_known: There is such a tool.
-        is_write: It may change something.
-        refusal: Why it failed: the arguments do not fit, it was not approved, or the mock returned
-            an error. Empty if it succeeded.
-        is_denied: The case did not approve it.
-        is_excess: It was one call too many.
+        tool: The name that was called, also if no tool has it.
+        arguments: As sent, with defaults and repairs; as passed, if nothing was sent.
+        is_known: Whether there is such a tool.
+        is_write: Whether it may change something.
+        refusal: Why it failed: wrong arguments, no approval, or an error of the mock. Empty if it
+            succeeded.
+        is_denied: Whether the case did not approve it.
+        is_excess: Whether it exceeded the limit of calls.
         secret_names: Names of values that the tool's schemas mark as secret.
     """
 
@@ -53,43 +53,49 @@ class ToolUse:
 
     @property
     def is_refused(self) -> bool:
-        """Whether it failed for a reason of its own."""
+        """Whether it failed, and not only because of the limit of calls."""
         return bool(self.refusal) and not self.is_excess
 
     def masked_arguments(self) -> dict[str, Any]:
-        """Return the arguments as a person may see them."""
+        """Return the arguments with secrets masked."""
         masked: dict[str, Any] = redact_data(self.arguments, names=self.secret_names)
         return masked
 
 
 @dataclass(slots=True, eq=False)
 class CallRecorder:
-    """The calls of one run, and whether the case lets them pass.
+    """The calls of one run, which also enforces their limit.
 
     Attributes:
-        approves: The case's reply to questions for approval.
-        most: Calls; a further one is not made, and sets `is_exceeded`.
-        steps: Calls of the model itself, also of functions that reach the tools.
+        approves: The case's reply to requests for approval.
+        most: The limit of calls.
+        uses: The calls, in their order.
+        is_exceeded: Whether the model tried more; such a call is not sent.
+        steps: Calls by the model itself, including those of search and code tools.
     """
 
     approves: bool = True
-    most: int = CALLS
+    most: int = MOST_CALLS
     uses: list[ToolUse] = field(default_factory=list)
     is_exceeded: bool = False
     steps: int = 0
 
     def begin_run(self, *, approves: bool, most: int) -> None:
-        """Forget the calls of the run before."""
+        """Forget the calls of the previous run."""
         self.approves, self.most = approves, most
         self.uses, self.is_exceeded, self.steps = [], False, 0
 
     def count_step(self) -> None:
-        """Count a call of the model; searches have a limit, too."""
+        """Count a call of the model, as searches are limited, too."""
         self.steps += 1
-        self.is_exceeded = self.is_exceeded or self.steps > max(self.most, CALLS) + 1
+        self.is_exceeded = self.is_exceeded or self.steps > max(self.most, MOST_CALLS) + 1
 
     def add(self, use: ToolUse) -> ToolUse:
-        """Note a call; DeniedError if it is one too many."""
+        """Record a call.
+
+        Raises:
+            DeniedError: It exceeds the limit.
+        """
         self.uses.append(use)
         if len(self.uses) > self.most:
             self.is_exceeded = use.is_excess = True
@@ -98,12 +104,12 @@ class CallRecorder:
         return use
 
 
-# Of the call in progress in this task: its guardrails complete it.
+# The call in progress in this task, which its guardrail completes.
 _current_use: ContextVar[ToolUse | None] = ContextVar("_current_use", default=None)
 
 
 class RecordedToolset(Toolset):
-    """Copies of the tools of a toolset: they call a mock, and a recorder notes each call."""
+    """Copies of the tools of a toolset, which call a mock and record each call."""
 
     def __init__(self, toolset: Toolset, api: MockApi, recorder: CallRecorder) -> None:
         self.recorder = recorder
@@ -120,11 +126,11 @@ class RecordedToolset(Toolset):
         super().__init__(tools, session, info)
 
     async def call(self, call: Any, arguments: dict[str, Any] | None = None, **options: Any) -> Any:
-        """Call a tool as `Toolset.call` does, and note the call."""
+        """Call a tool as `Toolset.call` does, and record the call."""
         name, values = call, arguments
         if not isinstance(call, str):
             name, values = read_value(call, "name"), {}
-            with suppress(InputError):  # which the call reports
+            with suppress(InputError):  # the result reports it
                 values = read_call(call).arguments
         try:
             use = self.recorder.add(self._make_use(name, values))
@@ -143,12 +149,12 @@ class RecordedToolset(Toolset):
 
     def _make_use(self, name: Any, values: Any) -> ToolUse:
         values = values if isinstance(values, dict) else {}
-        shown = {key: value for key, value in values.items() if not key.startswith("_tool_call")}
+        visible = {key: value for key, value in values.items() if not key.startswith("_tool_call")}
         try:
             tool = self[name]
         except KeyError:
-            return ToolUse(str(name), shown, is_known=False)
-        return create_use(tool, shown)
+            return ToolUse(str(name), visible, is_known=False)
+        return create_use(tool, visible)
 
 
 def create_use(tool: OperationTool, arguments: dict[str, Any]) -> ToolUse:

@@ -1,4 +1,4 @@
-"""One run of a case: a conversation between a model and tools that call the mock."""
+"""Run a case: a conversation between a model and tools that call the mock."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from openapi_tools.testing.evaluation.model_replies import (
     count_tokens,
 )
 from openapi_tools.testing.evaluation.recorded_tools import (
-    CALLS,
     MOCK_ADDRESS,
+    MOST_CALLS,
     CallRecorder,
     RecordedToolset,
     ToolUse,
@@ -44,12 +44,12 @@ if TYPE_CHECKING:
     from openapi_tools.toolsets.toolset import Toolset
 
 MODES = ("tools", "search", "code")
-TURNS = 20
-"""The most turns of a run whose case sets no limit."""
+MOST_TURNS = 20
+"""The turns of a run whose case sets no limit."""
 
 
 class TokenCounts(NamedTuple):
-    """Tokens: of the definitions once, and of all messages that a model has read and written."""
+    """Tokens of the definitions, counted once, and of the messages read and written."""
 
     definitions: int = 0
     input: int = 0
@@ -61,16 +61,16 @@ class CaseRun:
     """One run of a case.
 
     Attributes:
-        name: Of the case.
-        seed: Of the run.
+        name: The name of the case.
+        seed: The seed that the model was passed.
         faults: What the model did wrong.
-        refusals: Why calls failed, also those that the model has corrected.
-        calls: How many it made, also those of its programs.
-        turns: How many messages it wrote.
-        tokens: What it read and wrote.
-        seconds: How long it took.
+        refusals: Why calls failed, including those that the model corrected later.
+        calls: Number of calls, including those of its programs.
+        turns: Number of messages that the model wrote.
+        tokens: Tokens that it read and wrote.
+        seconds: The duration.
         messages: The conversation.
-        secret_names: Names of values in it that are secret.
+        secret_names: Names of secret values in the conversation.
     """
 
     name: str
@@ -86,18 +86,18 @@ class CaseRun:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing was wrong."""
+        """Whether the run has no fault."""
         return not self.faults
 
 
 class CaseRunner:
-    """Runs cases one after the other, each on a mock that has forgotten the one before.
+    """Runs cases one after the other, each on a mock with its initial state.
 
     Args:
-        toolset: The tools.
+        toolset: The tools of one document.
         model: A function of messages and definitions.
         mode: `tools`, `search` or `code`.
-        seconds: For one message of the model.
+        seconds: The timeout for one message of the model.
     """
 
     def __init__(
@@ -113,13 +113,13 @@ class CaseRunner:
         self._definition_tokens = count_tokens(json.loads(self._definitions))
 
     def reset(self) -> None:
-        """Undo what earlier runs have changed at the mock."""
+        """Restore the initial state of the mock."""
         self._api.clear()
 
     async def run(self, case: EvalCase, *, seed: int) -> CaseRun:
         """Run a case and judge it."""
         started = time.perf_counter()
-        limit = CALLS if case.forbid.calls is None else case.forbid.calls
+        limit = MOST_CALLS if case.forbid.calls is None else case.forbid.calls
         self.reset()
         self._recorder.begin_run(approves=case.approve, most=limit)
         run = CaseRun(case.name, seed)
@@ -131,8 +131,8 @@ class CaseRunner:
         else:
             run.faults += await find_state_faults(case, self.read_state)
         uses = self._recorder.uses
-        is_away = any(fault.type == "model_error" for fault in run.faults)
-        run.faults[:0] = find_call_faults(case, uses, is_finished=not is_away)
+        has_failed = any(fault.type == "model_error" for fault in run.faults)
+        run.faults[:0] = find_call_faults(case, uses, is_finished=not has_failed)
         run.calls = len(uses)
         run.secret_names = frozenset().union(*(use.secret_names for use in uses))
         run.refusals = [describe_refusal(use.tool, use.refusal) for use in uses if use.is_refused]
@@ -147,22 +147,22 @@ class CaseRunner:
     async def _converse(self, case: EvalCase, run: CaseRun) -> None:
         # A model may change what it is passed, so it gets copies.
         tools = json.loads(self._definitions)
-        most_turns = case.limits.turns or TURNS
+        most_turns = case.limits.turns or MOST_TURNS
         most_tokens = case.limits.tokens
         context = Context(approve=lambda _: case.approve, conversation=f"{case.name}/{run.seed}")
         run.messages.append({"role": "user", "content": case.task})
         while run.turns < most_turns:
             reply = await self._ask(run, tools)
             for call in reply.calls:
-                await self._answer_call(call, context, run)
+                await self._run_call(call, context, run)
                 if self._recorder.is_exceeded:
                     run.faults.append(describe_excess("too_many_calls", self._recorder.most))
                     break
-            is_too_long = False
-            if most_tokens is not None and run.tokens.input + run.tokens.output > most_tokens:
-                is_too_long = True
+            tokens = run.tokens.input + run.tokens.output
+            if most_tokens is not None and tokens > most_tokens:
                 run.faults.append(describe_excess("too_many_tokens", most_tokens))
-            if is_too_long or self._recorder.is_exceeded or not reply.calls:
+                return
+            if self._recorder.is_exceeded or not reply.calls:
                 return
         run.faults.append(describe_excess("too_many_turns", most_turns))
 
@@ -178,14 +178,14 @@ class CaseRunner:
         )
         message = reply.as_message()
         read, written = sum(map(count_tokens, run.messages)), count_tokens(message)
-        if reply.usage is not None:  # the API's numbers, which hold the definitions in each turn
+        if reply.usage is not None:  # the API counts the definitions in each turn
             read, written = max(reply.usage[0] - self._definition_tokens, 0), reply.usage[1]
         tokens = run.tokens
         run.tokens = TokenCounts(tokens.definitions, tokens.input + read, tokens.output + written)
         run.messages.append(message)
         return reply
 
-    async def _answer_call(self, call: ModelCall, context: Context, run: CaseRun) -> None:
+    async def _run_call(self, call: ModelCall, context: Context, run: CaseRun) -> None:
         recorder = self._recorder
         recorder.count_step()
         if recorder.is_exceeded:
@@ -195,7 +195,7 @@ class CaseRunner:
         result: ToolResult = await self._offered.call(
             tool_call, context=context, profile=self._profile
         )
-        # A function that reaches other tools may fail before it calls one.
+        # A search or code tool may fail before it calls another.
         if result.is_error and not any(use.refusal for use in recorder.uses[count:]):
             with suppress(DeniedError):
                 recorder.add(self._make_failed_use(call, result))
@@ -203,7 +203,7 @@ class CaseRunner:
 
     def _make_failed_use(self, call: ModelCall, result: ToolResult) -> ToolUse:
         is_offered, arguments = call.name in self._offered, dict[str, Any]()
-        with suppress(InputError):  # which the result says
+        with suppress(InputError):  # the result reports it
             arguments = read_call(call).arguments
         if not is_offered or "name" not in arguments:
             return ToolUse(call.name, {}, is_known=is_offered, refusal=str(result))
@@ -211,7 +211,7 @@ class CaseRunner:
         return ToolUse(name, {}, is_known=name in self._tools, refusal=str(result))
 
     async def read_state(self, path: str) -> tuple[int, Any]:
-        """Return the status and the value of a GET to the mock; None for an error."""
+        """Return the status and the value of a GET at the mock, None if it is an error."""
         async with self._api.client(base_url=MOCK_ADDRESS) as client:
             response = await client.get(path)
         try:

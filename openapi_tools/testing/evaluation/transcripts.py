@@ -1,4 +1,4 @@
-"""Transcripts of runs as Markdown, for a person: without secrets and control characters."""
+"""Transcripts of runs as Markdown, without secrets and control characters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def write_transcript(run: CaseRun) -> str:
-    """Return the conversation of a run, after what was wrong with it."""
+    """Return the faults of a run, then its conversation."""
     return escape_controls(redact_text("\n".join(_iter_lines(run)))) + "\n"
 
 
@@ -48,7 +48,7 @@ def _title(message: dict[str, Any]) -> str:
 
 
 def _parse_json(text: str) -> Any:
-    # Parsed, so that secrets are recognised by the names of their properties.
+    # Parsed, as secrets are recognised by the names of their properties.
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
