@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 REFUSED = (400, 422)
 """Statuses of responses that refuse the input (RFC 9110, sections 15.5.1 and 15.5.21)."""
 _SUCCESS = range(200, 300)
+_FEW = 2  # items that show whether a filter is obeyed
 _NEXT = ("next", "next_page", "nextPage", "next_url", "nextUrl", "next_link", "nextLink")
 _HOLDERS_OF_NEXT = ("links", "_links", "paging", "pagination", "meta")
 _LIMITS = ("limit", "per_page", "perPage", "page_size", "pageSize", "max_results", "maxResults")
@@ -145,12 +146,15 @@ class RequestObserver:
             return None if len(items) < int(value) else len(items) == int(value)
         parameter = as_dict(self.places.node_at(place.target))
         schema = as_dict(parameter.get("schema")) or parameter
-        if value not in as_list(schema.get("enum")):
-            return None
         values = [item[name] for item in items if isinstance(item, dict) and name in item]
-        if not values or not all(isinstance(each, str) for each in values):
+        texts = [str(each).lower() for each in values if isinstance(each, str | bool)]
+        if not texts or len(texts) < len(values):
             return None
-        return all(each == value for each in values)
+        if value in as_list(schema.get("enum")) or schema.get("type") == "boolean":
+            return all(text == value.lower() for text in texts)
+        # Other strings may be compared in many ways, but some part of them has to be there.
+        is_found = any(value.lower() in text for text in texts)
+        return None if is_found or len(texts) < _FEW else False
 
     def _observe_pages(
         self, operation: Keys, tool: OperationTool, exchange: RecordedExchange

@@ -186,3 +186,36 @@ def test_an_audit_log_shows_statuses(tmp_path):
     lesson = learn_deviations(load_tools(document_with()), read_evidence(tmp_path))
     (deviation,) = lesson.deviations
     assert (deviation.kind, deviation.message) == ("status", "the status 410 is not documented")
+
+
+def filter_of(schema):
+    document = document_with()
+    parameter = {"name": "name", "in": "query", "schema": schema}
+    document["paths"]["/pets"]["get"]["parameters"].append(parameter)
+    return document
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "items", "is_ignored"),
+    [
+        ({"type": "string"}, "Rex", ["Max", "Ada"], True),
+        ({"type": "string"}, "rex", ["Rexy", "T-Rex"], False),
+        ({"type": "string"}, "Rex", ["Rex", "Ada"], False),
+        ({"type": "string"}, "Rex", ["Max"], False),
+        ({"type": "string"}, "Rex", [], False),
+        ({"type": "string", "enum": ["a", "b"]}, "a", ["a", "b"], True),
+        ({"type": "string", "enum": ["a", "b"]}, "a", ["a", "a"], False),
+        ({"type": "boolean"}, True, [True, False], True),
+        ({"type": "boolean"}, True, [True, True], False),
+        ({"type": "integer"}, 3, [1, 2], False),
+    ],
+)
+def test_a_filter_is_ignored_if_the_items_show_it(schema, value, items, is_ignored, tmp_path):
+    def respond(_):
+        return httpx.Response(200, json=[{"id": 1, "name": item} for item in items])
+
+    document = filter_of(schema)
+    document["components"]["schemas"]["Pet"]["properties"]["name"] = {}
+    calls = [("list_pets", {"name": value})]
+    _, deviations = learn(document, tmp_path, respond=respond, calls=calls)
+    assert [d.kind for d in deviations if d.is_proposed] == ["ignored"] * is_ignored
