@@ -6,7 +6,8 @@ import base64
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
+from urllib.parse import urlsplit
 
 from openapi_tools.common.http_rules import essence, is_media_type
 from openapi_tools.errors import SourceError, format_count
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _LARGEST = 64_000_000  # bytes of a file
+_STATUSES = range(100, 600)
+_LONGEST_MEDIA_TYPE = 255  # two names of 127 characters (RFC 6838, section 4.2)
 _CASSETTE, _LINES = ".json", (".jsonl", ".log")
 NO_JSON: Any = object()
 """The body of a response whose content is not JSON."""
@@ -85,6 +88,7 @@ def read_evidence(place: Path) -> Evidence:
     evidence = Evidence()
     for path in _list_files(place):
         name = path.name if path == place else path.relative_to(place).as_posix()
+        name = name.encode(errors="replace").decode()  # names of files may be no UTF-8
         data = _read_file(path)
         evidence.files.append(name)
         entries = (
@@ -110,11 +114,13 @@ def _list_files(place: Path) -> list[Path]:
 
 def _read_file(path: Path) -> bytes:
     try:
-        if path.stat().st_size > _LARGEST:
-            raise SourceError(f"is larger than {_LARGEST:,} bytes.", source=str(path))
-        return path.read_bytes()
+        with path.open("rb") as file:
+            data = file.read(_LARGEST + 1)
     except OSError as error:
         raise SourceError(f"cannot be read ({error.strerror}).", source=str(path)) from None
+    if len(data) > _LARGEST:
+        raise SourceError(f"is larger than {_LARGEST:,} bytes.", source=str(path))
+    return data
 
 
 def _read_cassette(data: bytes, name: str) -> Iterator[tuple[int, Any]]:
@@ -144,7 +150,7 @@ def _add_entry(evidence: Evidence, entry: Any, source: str) -> None:
         call = AuditedCall(
             source=source,
             tool=str(entry.get("tool", "")),
-            status=status if isinstance(status, int) else 0,
+            status=status if _is_status(status) else 0,
         )
         evidence.audited_calls.append(call)
         return
@@ -158,18 +164,25 @@ def _add_entry(evidence: Evidence, entry: Any, source: str) -> None:
 def _read_exchange(entry: Any, source: str) -> RecordedExchange:
     request, response = entry["request"], entry["response"]
     headers = {str(name).lower(): str(text) for name, text in response["headers"].items()}
-    kind = headers.get("content-type", "")
+    kind = essence(headers.get("content-type", ""))
+    urlsplit(request["url"])  # raises ValueError
+    if not _is_status(response["status"]):
+        raise ValueError
     return RecordedExchange(
         source=source,
         method=request["method"].upper(),
         url=request["url"] + "",  # a TypeError unless it is a string
         request_body=request.get("body"),
-        status=int(response["status"]),
+        status=response["status"],
         headers=headers,
-        media_type=essence(kind) if is_media_type(essence(kind)) else "",
+        media_type=kind if is_media_type(kind) and len(kind) <= _LONGEST_MEDIA_TYPE else "",
         body=_read_body(response),
         tool=str(entry.get("tool", "")),
     )
+
+
+def _is_status(value: Any) -> TypeGuard[int]:
+    return type(value) is int and value in _STATUSES
 
 
 def _read_body(response: Mapping[str, Any]) -> Any:

@@ -16,10 +16,12 @@ from openapi_tools.learning.server_observer import ServerObserver
 from openapi_tools.toolsets.document_info import document_pointer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from openapi_tools.learning.evidence import Evidence, RecordedExchange
     from openapi_tools.toolsets.toolset import Toolset
+
+_MOST_AT_A_PLACE = 20  # deviations of one kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,7 @@ def learn_deviations(toolset: Toolset, evidence: Evidence, *, at_least: int = 1)
         *requests.find_deviations(),
         *servers.find_deviations(),
     ]
-    frequent = [item for item in deviations if item.observations >= at_least]
+    frequent = [item for item in _limit_places(deviations) if item.observations >= at_least]
     frequent.sort(key=lambda item: KINDS.index(item.kind))
     total = len(evidence.exchanges) + len(evidence.audited_calls)
     return Lesson(tuple(frequent), total - len(unmatched), tuple(unmatched))
@@ -99,6 +101,24 @@ def _observe_audited_calls(
             yield call.source
         elif call.status:
             responses.add_status(split_pointer(document_pointer(tool)), call.status, call.source)
+
+
+def _limit_places(deviations: Iterable[Deviation]) -> Iterator[Deviation]:
+    # A server may send another header each time. Names of properties are limited where they are
+    # collected.
+    by_place: dict[tuple[str, str], list[Deviation]] = {}
+    for deviation in deviations:
+        by_place.setdefault((deviation.kind, deviation.pointer), []).append(deviation)
+    for (kind, pointer), listed in by_place.items():
+        if kind == "property" or len(listed) <= _MOST_AT_A_PLACE:
+            yield from listed
+            continue
+        listed.sort(key=lambda deviation: -deviation.observations)
+        yield from listed[:_MOST_AT_A_PLACE]
+        rare = listed[_MOST_AT_A_PLACE:]
+        message = f"there are {len(rare)} more of this kind here, seen less often"
+        observations = sum(deviation.observations for deviation in rare)
+        yield Deviation(kind, pointer, message, observations, rare[0].sources)
 
 
 def _find_route(routes: list[Routes], exchange: RecordedExchange) -> Route | None:

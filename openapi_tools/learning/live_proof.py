@@ -14,6 +14,8 @@ from openapi_tools.requests import server_url
 from openapi_tools.testing.proving import Proof, sample_inputs
 from openapi_tools.tools.exchange_records import CALLS_FILE
 from openapi_tools.toolsets.document_info import document_pointer
+from openapi_tools.transport.proxy_environment import find_proxy
+from openapi_tools.transport.urls import read_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,9 +39,11 @@ def check_is_local(toolset: Toolset) -> None:
             url = server_url(tool.operation, toolset.session.settings)
         except CallError as error:
             raise SettingsError(f"{tool.name}: {error.reason}") from None
+        reason = "every tool is called, writes too, so the API must be on this machine"
         if not is_loopback(urlsplit(url).hostname or ""):
-            reason = "every tool is called, writes too, so the API must be on this machine"
             raise SettingsError(f"{reason}; set --base-url http://127.0.0.1:PORT.")
+        if toolset.session.settings.trust_env and find_proxy(read_url(url)) is not None:
+            raise SettingsError(f"{reason}, and not behind a proxy; add it to $NO_PROXY.")
 
 
 async def prove_live(toolset: Toolset, folder: Path) -> list[Proof]:

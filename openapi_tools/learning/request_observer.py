@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
-from openapi_tools.common.http_rules import find_link
+from openapi_tools.common.http_rules import find_link, names_secret
 from openapi_tools.common.json_values import as_dict, as_list, as_string
 from openapi_tools.learning.deviations import Deviation, DocumentChange, create_deviation
 from openapi_tools.learning.evidence import NO_JSON
@@ -159,11 +159,13 @@ class RequestObserver:
     def _observe_pages(
         self, operation: Keys, tool: OperationTool, exchange: RecordedExchange
     ) -> None:
-        address = _find_next_url(exchange)
+        next_query = _read_query(_find_next_url(exchange))
         sent_query = parse_qs(urlsplit(exchange.url).query)
         declared = {each.name for each in tool.operation.parameters}
-        for name, values in parse_qs(urlsplit(address).query).items():
+        for name, values in next_query.items():
             if name in declared or not is_name(name) or sent_query.get(name) == values:
+                continue
+            if names_secret(name):  # credentials are no arguments
                 continue
             self._paging[operation, name].sources.append(exchange.source)
             kind = "integer" if values[-1].isdecimal() else "string"
@@ -172,13 +174,16 @@ class RequestObserver:
     def _propose_required(self, operation: Keys, name: str) -> list[DocumentChange]:
         if (place := self._find_parameter(operation, name)) is not None:
             required = {"required": True}
-            if place.entry == place.target:
+            if place.entry == place.target and place.entry[:-2] == operation:
                 return [DocumentChange(place.entry, required)]
             # Other operations refer to it, too, so this one gets a copy.
             parameter = {**as_dict(self.places.node_at(place.target)), **required}
+            if place.entry[:-2] != operation:  # the operation's own comes before its path's
+                return [DocumentChange(operation, {"parameters": [parameter]})]
+            # In its place, so that no other parameter moves.
             return [
-                DocumentChange(place.entry),
-                DocumentChange(operation, {"parameters": [parameter]}),
+                DocumentChange((*place.entry, "$ref")),
+                DocumentChange(place.entry, parameter),
             ]
         for schema in self._body_schemas(operation):
             branch = self.places.find_branch(schema, ["object"])
@@ -215,6 +220,13 @@ class RequestObserver:
         schema = {"type": "integer" if is_number else "string"}
         details = schema if "swagger" in self.places.document else {"schema": schema}
         return {"name": name, "in": "query", **details}
+
+
+def _read_query(address: str) -> dict[str, list[str]]:
+    try:
+        return parse_qs(urlsplit(address).query)
+    except ValueError:  # a response may name anything
+        return {}
 
 
 def _sent_names(exchange: RecordedExchange) -> frozenset[str]:

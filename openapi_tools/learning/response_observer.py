@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.common.http_rules import essence, is_json, matches_type
@@ -74,8 +75,12 @@ class ResponseObserver:
                 deviation = self._describe_status(operation, status, listed)
                 # If every response is a 404, the calls went to the wrong URL or server.
                 yield replace(deviation, changes=()) if is_wrong_server else deviation
-        for keys, shape in self._shapes.items():
-            yield from self._compare_schema(keys, shape)
+        deviations = [
+            deviation
+            for keys, shape in self._shapes.items()
+            for deviation in self._compare_schema(keys, shape)
+        ]
+        yield from map(partial(_drop_replacement, deviations=deviations), deviations)
 
     def _find_response(self, operation: Keys, status: int) -> Keys | None:
         # OpenAPI 3.2.0, section 4.16: an exact status comes before a range, and that before the
@@ -163,20 +168,27 @@ class ResponseObserver:
             self._assign((*place, "items"), shape.items)
 
     def _compare_schema(self, keys: Keys, shape: Shape) -> Iterator[Deviation]:
-        if shape.types["null"] and not self.places.allows_null(keys):
+        type_deviation = self._compare_type(keys, shape)
+        # A proposed type includes null.
+        has_type = type_deviation is not None and type_deviation.is_proposed
+        if shape.types["null"] and not has_type and not self.places.allows_null(keys):
             yield self._describe_null(keys, shape)
-        place = self.places.follow(keys)
-        if place is None or place != keys or not shape.value_types:
+        if type_deviation is not None:
+            yield type_deviation
             return
-        declared = self.places.types_at(place)
-        wrong = [name for name in shape.value_types if not fits_type(name, declared)]
-        if wrong:
-            yield self._describe_type(place, shape, wrong, declared)
+        if self.places.follow(keys) != keys or not shape.value_types:
             return
-        yield from self._compare_enum(place, shape)
+        yield from self._compare_enum(keys, shape)
         if shape.types["object"]:
-            yield from self._compare_properties(place, shape)
-            yield from self._compare_required(place, shape)
+            yield from self._compare_properties(keys, shape)
+            yield from self._compare_required(keys, shape)
+
+    def _compare_type(self, keys: Keys, shape: Shape) -> Deviation | None:
+        if self.places.follow(keys) != keys:
+            return None
+        declared = self.places.types_at(keys)
+        wrong = [name for name in shape.value_types if not fits_type(name, declared)]
+        return self._describe_type(keys, shape, wrong, declared) if wrong else None
 
     def _describe_null(self, keys: Keys, shape: Shape) -> Deviation:
         return create_deviation(
@@ -190,19 +202,24 @@ class ResponseObserver:
 
     def _allow_null(self, keys: Keys) -> list[DocumentChange]:
         node = as_dict(self.places.node_at(keys))
-        if "$ref" in node or "enum" in node or not isinstance(node.get("type"), str):
-            if not self.places.has_null_type:
-                return [DocumentChange(keys, {self.places.nullable: True})]
-            # The schema stays as it is, as one of two alternatives.
-            return [
-                DocumentChange(keys),
-                DocumentChange(keys[:-1], {keys[-1]: _add_null_branch(node)}),
-            ]
-        if self.places.has_null_type:
-            # A list cannot be merged into a string (Overlay 1.1.0, section 4.4.3).
-            types = {"type": [node["type"], "null"]}
-            return [DocumentChange((*keys, "type")), DocumentChange(keys, types)]
-        return [DocumentChange(keys, {self.places.nullable: True})]
+        if not self.places.has_null_type:
+            return [DocumentChange(keys, {self.places.nullable: True})]
+        # Lists are merged: null is added to those that are there (Overlay 1.1.0, section 4.4.3).
+        null: dict[str, Any] = {"enum": [None]} if isinstance(node.get("enum"), list) else {}
+        match node.get("type"):
+            case str(kind):
+                types = null | {"type": [kind, "null"]}
+                return [DocumentChange((*keys, "type")), DocumentChange(keys, types)]
+            case list():
+                return [DocumentChange(keys, null | {"type": ["null"]})]
+        for keyword in ("anyOf", "oneOf"):
+            if isinstance(node.get(keyword), list):
+                null[keyword] = [{"type": "null"}]
+                return [DocumentChange(keys, null)]
+        if null:
+            return [DocumentChange(keys, null)]
+        # The schema stays as it is, as one of two alternatives.
+        return [DocumentChange(keys), DocumentChange(keys[:-1], {keys[-1]: _add_null_branch(node)})]
 
     def _describe_type(
         self, keys: Keys, shape: Shape, wrong: list[str], declared: set[str]
@@ -210,7 +227,12 @@ class ResponseObserver:
         fitting = sum(n for kind, n in shape.types.items() if fits_type(kind, declared))
         is_clear = len(wrong) == 1 and not fitting
         node = as_dict(self.places.node_at(keys))
-        update = {"type": [wrong[0], "null"] if "null" in as_list(node.get("type")) else wrong[0]}
+        update: dict[str, Any] = {"type": wrong[0]}
+        if self.places.has_null_type and (shape.types["null"] or "null" in as_list(node["type"])):
+            update = {"type": [wrong[0], "null"]}
+        elif shape.types["null"]:
+            update[self.places.nullable] = True
+        seen = [*wrong, "null"] if shape.types["null"] else wrong
         removals = [
             DocumentChange((*keys, name))
             for name in ("type", "format", "enum", "pattern")
@@ -219,7 +241,7 @@ class ResponseObserver:
         return create_deviation(
             "type",
             keys,
-            f"the value is of type {' or '.join(wrong)}, the document says "
+            f"the value is of type {' or '.join(seen)}, the document says "
             f"{' or '.join(sorted(declared))}",
             observations=sum(shape.types[name] for name in wrong),
             sources=shape.sources,
@@ -289,6 +311,17 @@ class ResponseObserver:
                     sources=shape.sources,
                     changes=[DocumentChange(place)],
                 )
+
+
+def _drop_replacement(deviation: Deviation, deviations: list[Deviation]) -> Deviation:
+    # A schema that is replaced would undo what others change in it: it is proposed next time.
+    for change in deviation.changes:
+        replaced, size = change.keys, len(change.keys)
+        if deviation.kind == "null" and change.update is None and replaced[-1] != "type":
+            inner = (c.keys for each in deviations if each is not deviation for c in each.changes)
+            if any(keys[:size] == replaced for keys in inner):
+                return replace(deviation, changes=())
+    return deviation
 
 
 def _sort_key(pair: tuple[str, Keys]) -> list[tuple[bool, Any]]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+import re
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import SplitResult, urljoin, urlsplit
 
 from openapi_tools.common.json_values import as_dict, as_list, as_string
 from openapi_tools.learning.deviations import Deviation, DocumentChange, create_deviation
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 _PERMANENT = (301, 308)  # RFC 9110, sections 15.4.2 and 15.4.9
 _RATES = ("ratelimit-limit", "x-ratelimit-limit", "x-rate-limit-limit")
 _RETRY_AFTER = "retry-after"
+_MOST_MOVES = 8
+_PLAIN_PATH = re.compile(r"(/[\w.~-]{1,64}){0,8}", re.ASCII)
 
 
 @dataclass(slots=True)
@@ -44,11 +48,15 @@ class ServerObserver:
 
     def moved_paths(self) -> Iterator[str]:
         """Yield the paths of the URLs that servers have moved to."""
-        for _, address in self._moves:
+        # A server that names another URL each time has not moved.
+        for _, address in islice(self._moves, _MOST_MOVES):
             yield urlsplit(address).path
 
     def find_deviations(self) -> Iterator[Deviation]:
         """Yield the moves and the rate limits of servers."""
+        totals = Counter[int]()
+        for (number, _), sources in self._moves.items():
+            totals[number] += len(sources)
         for (number, address), sources in self._moves.items():
             keys: Keys = ("servers", number)
             yield create_deviation(
@@ -58,12 +66,13 @@ class ServerObserver:
                 observations=len(sources),
                 sources=sources,
                 changes=[DocumentChange(keys, {"url": address})],
+                contradictions=totals[number] - len(sources),
             )
         if self._refused_moves:
             yield create_deviation(
                 "redirect",
                 (),
-                "the server redirects permanently to another host or path; a proposal would send "
+                "the server redirects permanently to another origin or path; a proposal would send "
                 "credentials there",
                 observations=len(self._refused_moves),
                 sources=self._refused_moves,
@@ -86,10 +95,15 @@ class ServerObserver:
             )
 
     def _observe_move(self, exchange: RecordedExchange) -> None:
-        old, target = exchange.url, urljoin(exchange.url, exchange.headers.get("location", ""))
+        old = exchange.url
+        try:
+            target = urljoin(old, exchange.headers.get("location", ""))
+            is_safe = _is_same_origin(urlsplit(old), urlsplit(target))
+        except ValueError:  # it is no URL
+            return
         for number, server in enumerate(as_list(self.places.document.get("servers"))):
             url = as_string(as_dict(server).get("url")).rstrip("/")
-            moved = _move_server(url, old, target)
+            moved = _move_server(url, old, target) if is_safe else ""
             if moved:
                 self._moves[number, moved].append(exchange.source)
                 return
@@ -98,16 +112,23 @@ class ServerObserver:
 
 
 def _move_server(server: str, old: str, target: str) -> str:
-    # Host and rest of the path must stay the same, so that a response cannot send credentials to
-    # a host of its choice.
     before = urljoin(old, server) if server else ""
     if not before or not old.startswith(f"{before}/"):
         return ""
     rest = old[len(before) :]
-    address = urlsplit(target)
-    if not target.endswith(rest) or address.hostname != urlsplit(old).hostname:
+    moved = target.removesuffix(rest)
+    # The rest of the path has to stay the same, and the new one is read by models.
+    address = urlsplit(moved)
+    is_plain = _PLAIN_PATH.fullmatch(address.path)
+    if not is_plain or "?" in moved or "#" in moved or moved in (target, before):
         return ""
-    moved = target[: -len(rest)]
-    if server.startswith("/"):  # relative to where the document is
-        return urlsplit(moved).path or "/"
-    return moved if address.scheme in ("http", "https") else ""
+    # Or relative to where the document is.
+    return address.path or "/" if server.startswith("/") else moved
+
+
+def _is_same_origin(old: SplitResult, new: SplitResult) -> bool:
+    # A response cannot send credentials to a server of its choice, nor unencrypted.
+    if (old.scheme, old.netloc.lower()) == (new.scheme, new.netloc.lower()):
+        return old.scheme in ("http", "https") and "@" not in new.netloc
+    is_encrypted_now = (old.scheme, new.scheme) == ("http", "https")
+    return is_encrypted_now and new.netloc.lower() == old.hostname

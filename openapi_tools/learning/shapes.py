@@ -18,6 +18,7 @@ _MOST_NAMES = 200  # properties of an object
 _MOST_ITEMS = 1_000  # of an array
 _MOST_STRINGS = 64  # different ones at a place
 _NAME = re.compile(r"[A-Za-z_$@][\w.$@-]{0,63}", re.ASCII)
+_ADDRESS = re.compile(r"[^@]@(?!odata\.)", re.ASCII)  # of a person; OData has `name@odata.type`
 _SYMBOL = re.compile(r"[A-Za-z][\w.:-]{0,31}", re.ASCII)
 # In keys such as `user-123` or a hexadecimal digest: their object is a map, not a record.
 _KEY_OF_A_MAP = re.compile(r"\d{3}|[0-9a-f]{8}", re.ASCII)
@@ -27,7 +28,9 @@ _SHARE_SEEN_ONCE = 0.8  # of the names of a map
 
 def is_name(text: str) -> bool:
     """Return whether a string may be the name of a property in an overlay."""
-    return bool(_NAME.fullmatch(text)) and not _KEY_OF_A_MAP.search(text)
+    if not _NAME.fullmatch(text) or _ADDRESS.search(text):
+        return False
+    return not _KEY_OF_A_MAP.search(text)
 
 
 def is_symbol(text: str) -> bool:

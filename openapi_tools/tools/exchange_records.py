@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import errno
 import json
 import logging
 import os
@@ -134,7 +135,7 @@ class ExchangeRecorder:
             reason = f"record: the folder {folder} cannot be created ({error.strerror})."
             raise SettingsError(reason) from None
         self._path = folder / CALLS_FILE
-        self._has_failed = False
+        self._has_failed = self._is_cut = False
 
     def record(self, tool: str, request: httpx.Request, response: APIResponse) -> None:
         """Append an exchange to the file."""
@@ -158,17 +159,23 @@ class ExchangeRecorder:
 
     def _write(self, line: bytes) -> None:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+        # A link could lead to any file, and a pipe would wait for its reader.
+        flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
         try:
             # With O_APPEND the lines of several processes come after one another (POSIX, `write`).
             descriptor = os.open(self._path, flags, 0o600)
             try:
-                os.write(descriptor, line)
+                line = b"\n" + line if self._is_cut else line
+                self._is_cut = os.write(descriptor, line) < len(line)
             finally:
                 os.close(descriptor)
         except OSError as error:
-            if not self._has_failed:
-                self._has_failed = True
-                reason = error.strerror or type(error).__name__
-                logger.warning(
-                    "calls cannot be recorded in %s: %s; logged once", self._path, reason
-                )
+            self._log_failure(error.strerror or type(error).__name__)
+        else:
+            if self._is_cut:
+                self._log_failure(os.strerror(errno.ENOSPC))
+
+    def _log_failure(self, reason: str) -> None:
+        if not self._has_failed:
+            self._has_failed = True
+            logger.warning("calls cannot be recorded in %s: %s; logged once", self._path, reason)

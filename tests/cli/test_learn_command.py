@@ -109,3 +109,16 @@ def test_a_place_without_evidence_is_named(refused, write, tmp_path):
     (tmp_path / "empty").mkdir()
     refused("learn", write(PATHS), "--from", tmp_path / "empty", said=["contains no cassettes"])
     refused("learn", write(PATHS), "--from", tmp_path / "none", said=["none: does not exist."])
+
+
+def test_live_calls_do_not_leave_through_a_proxy(run, write, monkeypatch):
+    for name in ("HTTP_PROXY", "http_proxy"):
+        monkeypatch.setenv(name, "http://proxy.example:3128")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.setenv("no_proxy", "")
+    address = ("--base-url", "http://127.0.0.1:9", "--set", "trust_env=true")
+    result = run("prove", write(PATHS), "--live", *address)
+    assert result.exit_code == 2
+    assert "not behind a proxy; add it to $NO_PROXY" in result.stderr
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    assert run("prove", write(PATHS), "--live", *address).exit_code == 1

@@ -458,3 +458,40 @@ def test_a_denied_read_is_the_cases_own_will(shop):
 
     assert types_of(toolset, scripted(calls(READ)), case) == []
     assert types_of(toolset, scripted(calls(READ)), case_of()) == []
+
+
+class Boom(BaseException):
+    def __str__(self):
+        raise RuntimeError("no text")
+
+
+class OddReply:
+    @property
+    def content(self):
+        raise Boom
+
+
+def raise_error(error):
+    raise error
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        lambda *_: raise_error(Boom()),
+        lambda *_: raise_error(GeneratorExit()),
+        lambda *_: raise_error(asyncio.CancelledError()),
+        lambda *_: OddReply(),
+    ],
+    ids=["base", "generator-exit", "cancelled", "property"],
+)
+def test_whatever_a_model_raises_is_a_fault_of_the_model(shop, model):
+    assert types_of(shop, model, case_of()) == ["model_error"]
+
+
+def test_an_absurd_number_of_tokens_is_not_counted(shop):
+    usage = {"prompt_tokens": 10**5000, "completion_tokens": 10**5000}
+    reply = {"choices": [{"message": {"role": "assistant", "content": "Done."}}], "usage": usage}
+    (outcome,) = run(shop, lambda *_: reply, case_of()).all_runs
+    assert sum(outcome.tokens) < 10_000
+    write_transcript(outcome)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _LONGEST = 300
+_MOST_TOKENS = 10**12
 _INPUTS = ("prompt_tokens", "input_tokens")
 _OUTPUTS = ("completion_tokens", "output_tokens")
 
@@ -82,14 +83,24 @@ async def ask_model(
         async with timeout:
             value = model(messages, tools, **options)
             value = await await_foreign(value) if inspect.isawaitable(value) else value
-    except ModelError:
+            return read_reply(value, first_id)
+    except (ModelError, KeyboardInterrupt):
         raise
-    except (Exception, SystemExit) as error:  # noqa: BLE001 -- any of the user's code
+    except BaseException as error:  # any of the user's code
+        task = asyncio.current_task()
+        if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+            raise
         if timeout.expired():
             raise ModelError(f"no reply within {seconds:g} s.") from None
+        raise ModelError(_describe_error(error)) from None
+
+
+def _describe_error(error: BaseException) -> str:
+    try:
         reason = excerpt(" ".join(str(error).split()), _LONGEST)
-        raise ModelError(f"{type(error).__name__}: {reason}".removesuffix(": ")) from None
-    return read_reply(value, first_id)
+    except Exception:  # noqa: BLE001 -- a class of the user's
+        reason = ""
+    return f"{type(error).__name__}: {reason}".removesuffix(": ")
 
 
 def _takes_seed(model: Callable[..., Any]) -> bool:
@@ -155,7 +166,7 @@ def _read_usage(usage: Any) -> tuple[int, int] | None:
 
 
 def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return type(value) is int and 0 <= value < _MOST_TOKENS
 
 
 def count_tokens(message: Any) -> int:
