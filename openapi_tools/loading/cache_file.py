@@ -135,7 +135,7 @@ class DocumentFile:
                 data = self._rows[place]
             else:
                 with self._lock:
-                    data = dict(self._select("SELECT * FROM part WHERE place = ?", place))[place]
+                    ((_, data),) = self._select("SELECT * FROM part WHERE place = ?", place)
             # A number like `1e400`, which large documents may have, is there as `Infinity`.
             return from_json(data)
         except (KeyError, ValueError):

@@ -99,7 +99,7 @@ def _read_object(value: Any) -> Node:
 def add_property_examples(
     properties: Node, values: Iterable[Any], schemas: Schemas, limit: int
 ) -> Node:
-    """Return an object's properties with their parts of an example of the object.
+    """Return those of an object's properties of which an example of the object has a valid part.
 
     It is that of the first example whose properties all match, else of the first one.
     """
@@ -110,14 +110,10 @@ def add_property_examples(
             name: _fit_example(example[name], schema, schemas, limit)
             for name, schema in properties.items()
             if name in example
-            and isinstance(schema, dict)
-            and "examples" not in schemas.content(schema)
         }
         fitting = {name: part for name, part in parts.items() if part is not ABSENT}
         best = best or fitting
         if fitting and len(fitting) == len(parts):
             best = fitting
             break
-    return properties | {
-        name: {**properties[name], "examples": [part]} for name, part in best.items()
-    }
+    return {name: {**properties[name], "examples": [part]} for name, part in best.items()}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from html import escape
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.common import http_rules
@@ -115,14 +115,19 @@ class RequestBodies:
 
     def _show_example(self, content: Content, declared: Node, resource: Resource) -> None:
         schemas, schema = self._document.schemas, content.schema
-        members = schema.get("properties", {}).values() if content.flat else [schema]
-        if all(not isinstance(m, dict) or "examples" in schemas.content(m) for m in members):
+        members = schema.get("properties", {}) if content.flat else {"": schema}
+        plain = {
+            name: member
+            for name, member in members.items()
+            if isinstance(member, dict) and "examples" not in schemas.content(member)
+        }
+        if not plain:
             return  # the schemas show their own
-        values = [*example_values(declared, resource, self._document.references)]
+        values = example_values(declared, resource, self._document.references)
         limit = self._settings.description_chars
         if content.flat:
-            values += as_list(schemas.content(schema).get("examples"))
-            properties = add_property_examples(schema["properties"], values, schemas, limit)
+            values = chain(values, as_list(schemas.content(schema).get("examples")))
+            properties = members | add_property_examples(plain, values, schemas, limit)
             content.schema = {**schema, "properties": properties}
         elif (value := find_fitting_example(values, schema, schemas, limit)) is not ABSENT:
             content.schema = {**schema, "examples": [value]}
