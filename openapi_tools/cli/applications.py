@@ -136,7 +136,7 @@ class Application:
             return getattr(target, name)
         except AttributeError:
             names = [each for each in dir(target) if not each.startswith("_")]
-            applications = [each for each in names if _is_asgi(getattr(target, each, None))]
+            applications = [n for n in names if not _describe_other(getattr(target, n, None), n)]
             close = close_names(name, names)
             if close == "." and applications:
                 close = f"; it has {' and '.join(applications[:3])}."

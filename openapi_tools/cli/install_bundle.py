@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+from zipfile import is_zipfile
 
 import click
 from click.core import ParameterSource
@@ -52,8 +53,7 @@ _EXTRAS = {"http_cache": "http-cache", "check_responses": "testing"}  # of setti
 
 def write_bundle(path: Path, arguments: Sequence[str], *, name: str | None, yes: bool) -> int:
     """Write a file with the server of a document or a configuration, as an MCP bundle."""
-    if path.exists() and not yes:
-        raise OutputError("the file exists; --yes overwrites it.", path=str(path))
+    _check_file(path, yes=yes)
     with parse_serve_options(arguments) as context:
         spec = context.params["spec"]
         config = Path(spec) if spec is not None and spec.endswith(".toml") else config_option()
@@ -75,6 +75,14 @@ def write_bundle(path: Path, arguments: Sequence[str], *, name: str | None, yes:
     if bundle.variables:
         print_note(f"its user is asked for {', '.join(each.name for each in bundle.variables)}.")
     return 0
+
+
+def _check_file(path: Path, *, yes: bool) -> None:
+    # Someone who mixes up SPEC and FILE must not lose the document, not even with --yes.
+    if path.exists() and not is_zipfile(path):
+        raise OutputError("the file exists and is no bundle; choose another name.", path=str(path))
+    if path.exists() and not yes:
+        raise OutputError("the file exists; --yes overwrites it.", path=str(path))
 
 
 def _check_options(context: click.Context, *, serves_several: bool) -> None:

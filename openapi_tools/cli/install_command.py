@@ -44,6 +44,8 @@ def install_server(
     if bundle is not None:
         if url is not None or path is not None:
             raise click.UsageError("--url and --file are for a client's configuration.")
+        if client in _CLIENTS:
+            raise click.UsageError(f"--bundle is for any client; leave out {client}.")
         own = arguments if client is None else (client, *arguments)
         return write_bundle(bundle, own, name=name, yes=yes)
     if client is None:

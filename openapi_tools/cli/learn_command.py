@@ -64,6 +64,8 @@ def learn_document(
     print_report(report, "json" if wants_json else report_format)
     if output is not None:
         _write_overlay(lesson, output, force=force)
+    elif overlay["actions"]:
+        print_note("--output FILE writes the proposals as an overlay.")
     return 0
 
 
@@ -108,7 +110,8 @@ def _format_report(
         yield style_label(first)
         yield from others
         evidence = f"    {clean(deviation.describe_evidence(), lines=False)}"
-        yield from map(style_secondary, wrap_text(evidence, width) if width else [evidence])
+        lines = wrap_text(evidence, width, indent="    ") if width else [evidence]
+        yield from map(style_secondary, lines)
     if changes:
         yield "With the proposals, the tools change:"
         yield from format_changes(changes, sum(bool(c["breaking"]) for c in changes))

@@ -121,7 +121,8 @@ def _format_table(rows: list[tuple[str, ...]], width: int) -> Iterator[str]:
     widths = [max(map(text_width, column)) for column in list(zip(_HEADINGS, *rows, strict=True))]
     names = min(widths[0], width // 2)
     margin = names + widths[1] + widths[2] + 6
-    yield style_secondary(shorten_text("  ".join(map(pad_to_width, _HEADINGS, widths)), width))
+    headings = "  ".join(map(pad_to_width, _HEADINGS, (names, *widths[1:]))).rstrip()
+    yield style_secondary(shorten_text(headings, width))
     for tool, *verdicts, reason in rows:
         name = [tool] if text_width(tool) <= names else wrap_text(tool, width)
         yield from map(style_name, name if text_width(tool) > names else ())

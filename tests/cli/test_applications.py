@@ -216,7 +216,7 @@ def test_the_folder_of_an_application_is_an_option(run, refused, shop, monkeypat
 
 WRONG = [
     ("shop_app:ap", "the module has no 'ap'; did you mean app?"),
-    ("shop_app:zzz", "the module has no 'zzz'; it has app"),
+    ("shop_app:zzz", "the module has no 'zzz'; it has app."),
     ("shop_ap:app", "no module 'shop_ap' in "),
     ("shop_app.inner:app", "no module 'shop_app.inner' in "),
     (

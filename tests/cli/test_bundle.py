@@ -374,6 +374,7 @@ FIXED = '[tools.buy_museum_tickets.fixed]\nemail = "sk_live_abcdefgh12345678"\n'
         ("MUSEUM --tag Gone", "", "Gone"),
         ("MUSEUM --set idempotency_header=sk_live_abcdefgh1", "", "options: looks like a secret"),
         ("MUSEUM --set user_agent=x", "", "user_agent: unknown setting"),
+        ("cursor MUSEUM", "", "--bundle is for any client; leave out cursor"),
         ("app:app", "", "an application is on this machine only"),
         ("CONFIG", 'source = "MUSEUM"\n[settings]\nfile_roots = ["."]', "settings.file_roots"),
         ("CONFIG", 'source = "MUSEUM"\n' + FIXED, "fixed.email looks like a secret"),
@@ -394,14 +395,24 @@ def test_a_mistake_is_one_line_and_writes_nothing(refused, museum, tmp_path, giv
 
 def test_a_file_is_replaced_only_if_asked_for(run, refused, museum, tmp_path):
     file = tmp_path / "x.mcpb"
-    file.write_text("mine")
+    with ZipFile(file, "w") as older:
+        older.writestr("mine", "")
 
     refused("install", "--bundle", file, museum, said=["the file exists; --yes overwrites it"])
-    assert file.read_text() == "mine"
+    assert ZipFile(file).namelist() == ["mine"]
     assert run("install", "--bundle", file, museum, "--yes").exit_code == 0
-    assert file.read_bytes().startswith(b"PK")
+    assert "manifest.json" in ZipFile(file).namelist()
     refused("install", "--bundle", file / "y", museum, said=["cannot be written"])
     refused("install", "--bundle", tmp_path, museum, said=["is a directory"])
+
+
+def test_a_file_that_is_no_bundle_is_never_replaced(refused, museum, tmp_path):
+    document = tmp_path / "museum.yaml"
+    document.write_bytes(museum.read_bytes())
+
+    refused("install", "--bundle", document, document, "--yes", said=["exists and is no bundle"])
+
+    assert document.read_bytes() == museum.read_bytes()
 
 
 @pytest.mark.parametrize("name", ["closes a text", "YAML", "TOML", "JSON", "terminal", "empty"])

@@ -169,8 +169,8 @@ def test_what_a_model_prints_is_no_part_of_the_report(run, tmp_path, monkeypatch
 
 MISTAKES = {
     "models:god": "the module has no 'god'; did you mean good?",
-    "models:SCRIPTS": "a dict, not a function",
-    "modles:good": "importing it failed: ModuleNotFoundError: No module named 'modles'",
+    "models:SCRIPTS": "its type is dict, not a function",
+    "modles:good": "name its folder with --model-dir.",
     "models": "module:function or the URL of an endpoint",
     "agents/models.py:good": "this is a file; pass models:good.",
     "ftp://127.0.0.1/v1": "is not an http(s) URL",

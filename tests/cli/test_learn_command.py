@@ -3,6 +3,7 @@
 import json
 
 import pytest
+import terminals
 import yaml
 
 PET = {
@@ -68,6 +69,20 @@ def test_the_overlay_is_written_loads_and_leaves_nothing_to_learn(run, write, se
     refused = run("learn", spec, "--from", cassette, "--output", overlay)
     assert refused.exit_code == 2
     assert "--force overwrites it" in refused.stderr
+
+
+def test_without_output_the_next_step_is_named(run, write, seen):
+    result = run("learn", write(PATHS), "--from", seen(entry({"id": 1, "born": 2020})))
+    assert result.stderr == "--output FILE writes the proposals as an overlay.\n"
+    assert run("learn", write(PATHS), "--from", seen(entry({"id": 1}))).stderr == ""
+
+
+def test_evidence_stays_indented_on_a_narrow_terminal(write, seen):
+    cassette = seen(*[entry({"id": 1, "born": 2020})] * 5)
+    written = terminals.shown("learn", write(PATHS), "--from", cassette, width=60, NO_COLOR="1")
+    evidence = [line for line in written.splitlines() if "calls.json:" in line]
+    assert len(evidence) > 1
+    assert all(line.startswith("    ") for line in evidence)
 
 
 def test_nothing_to_propose_writes_no_file(run, write, seen, tmp_path):

@@ -165,3 +165,19 @@ def test_progress_fits_a_narrow_terminal(monkeypatch):
             time.sleep(0.01)
 
     assert max(map(text_width, stream.getvalue().split("\r"))) < 20
+
+
+def test_a_proof_has_its_headings_on_a_narrow_terminal(museum, tmp_path):
+    lines = museum.read_text().splitlines()
+    lines[656] = lines[656].partition("example:")[0] + "default: today"
+    document = tmp_path / "wrong.yaml"
+    document.write_text("\n".join(lines))
+
+    written = terminals.shown("prove", document, "--tag", "Operations", width=60)
+
+    assert COLOUR.sub("", written).splitlines()[0].split() == [
+        "Tool",
+        "Request",
+        "Response",
+        "Reason",
+    ]

@@ -43,14 +43,10 @@ def load_model(name: str, folder: Path) -> Callable[..., Any]:
     if not colon or not all(map(str.isidentifier, [*module_name.split("."), *path.split(".")])):
         reason = "a model must be module:function or the URL of an endpoint."
         raise SourceError(reason, source=name)
-    if str(folder.resolve()) not in sys.path:
-        sys.path.insert(0, str(folder.resolve()))
     try:
-        target: Any = pkgutil.resolve_name(f"{module_name}:")
-    except (Exception, SystemExit) as error:  # noqa: BLE001 -- any of the user's code
-        message = excerpt(" ".join(str(error).split()), _LONGEST_REASON)
-        reason = f"importing it failed: {type(error).__name__}: {message}"
-        raise SourceError(f"{reason.rstrip('.')}.", source=name) from None
+        target = _import_module(module_name, folder.resolve())
+    except SourceError as error:
+        raise SourceError(error.reason, source=name) from None
     for attribute in path.split("."):
         if not hasattr(target, attribute):
             names = [each for each in dir(target) if not each.startswith("_")]
@@ -58,9 +54,24 @@ def load_model(name: str, folder: Path) -> Callable[..., Any]:
             raise SourceError(reason, source=name)
         target = getattr(target, attribute)
     if not callable(target):
-        raise SourceError(f"a {type(target).__name__}, not a function.", source=name)
+        raise SourceError(f"its type is {type(target).__name__}, not a function.", source=name)
     function: Callable[..., Any] = target
     return function
+
+
+def _import_module(name: str, folder: Path) -> Any:
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+    try:
+        return pkgutil.resolve_name(f"{name}:")
+    except (Exception, SystemExit) as error:  # noqa: BLE001 -- any of the user's code
+        missing = error.name if isinstance(error, ModuleNotFoundError) else None
+        if missing and f"{name}.".startswith(f"{missing}."):
+            reason = f"no module {missing!r} in {folder}; name its folder with --model-dir."
+        else:
+            message = excerpt(" ".join(str(error).split()), _LONGEST_REASON).rstrip(".")
+            reason = f"importing it failed: {type(error).__name__}: {message}."
+        raise SourceError(reason) from None
 
 
 class ChatEndpoint:
