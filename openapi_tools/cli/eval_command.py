@@ -30,13 +30,16 @@ from openapi_tools.testing.evaluation.evaluate import evaluate
 from openapi_tools.testing.evaluation.models import ChatEndpoint, load_model
 from openapi_tools.testing.evaluation.runner import MODES
 from openapi_tools.testing.evaluation.transcripts import write_transcript
+from openapi_tools.testing.evaluation.workflow_cases import make_replay
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from openapi_tools.testing.evaluation.cases import CaseSource
     from openapi_tools.testing.evaluation.evaluate import Evaluation
     from openapi_tools.toolsets.toolset import Toolset
 
+_REPLAY = "replay"
 _UNUSUAL = re.compile(r"[^A-Za-z0-9._-]+")
 _LONGEST_NAME = 60
 
@@ -64,6 +67,8 @@ def evaluate_model(  # noqa: PLR0913 -- one for each option
     # Whatever a model prints, even while it is imported, is not part of the report.
     with contextlib.redirect_stdout(sys.stderr):
         function = _find_model(model, folder=model_dir, name=model_name, key=model_key)
+    if function is None:
+        _check_replay(source, {mode, *compare})
     evaluations: dict[str, Evaluation] = {}
     for name, variant_mode, toolset in list(_list_variants(spec, mode, compare)):
         with show_progress(f"Running the cases: {name}"), contextlib.redirect_stdout(sys.stderr):
@@ -71,7 +76,7 @@ def evaluate_model(  # noqa: PLR0913 -- one for each option
                 evaluate(
                     toolset,
                     source,
-                    function,
+                    function or make_replay(source.workflows, toolset),
                     mode=variant_mode,
                     repeat=repeat,
                     seed=seed,
@@ -89,9 +94,18 @@ def evaluate_model(  # noqa: PLR0913 -- one for each option
     return 1
 
 
+def _check_replay(source: CaseSource, modes: set[str]) -> None:
+    if not source.workflows:
+        raise click.UsageError("--model replay follows an Arazzo document; --cases has none.")
+    if {"search", "code"} & modes:
+        raise click.UsageError("--model replay calls the tools themselves: use --mode tools.")
+
+
 def _find_model(
     model: str, *, folder: Path | None, name: str, key: str | None
-) -> Callable[..., Any]:
+) -> Callable[..., Any] | None:
+    if model == _REPLAY:
+        return None  # made of the workflows, for each toolset
     if "://" not in model:
         return load_model(model, folder or Path())
     secret = read_secret(key, "--model-key") if key else None

@@ -1,13 +1,24 @@
-"""`openapi-tools learn`: propose an overlay for what recorded calls show of an API."""
+"""`openapi-tools learn`: recorded calls as an overlay, or as a workflow."""
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import click
 
 from openapi_tools.changes.document_diff import differences_of
 from openapi_tools.cli.diff_command import format_changes
 from openapi_tools.cli.lint_report import describe_place
-from openapi_tools.cli.output import clean, print_note, terminal_width, write_new_file
+from openapi_tools.cli.output import (
+    clean,
+    print_note,
+    terminal_width,
+    tool_summary,
+    write_new_file,
+)
 from openapi_tools.cli.progress import show_progress
 from openapi_tools.cli.reports import CommandReport, print_report
 from openapi_tools.cli.styles import style_label, style_secondary
@@ -15,17 +26,20 @@ from openapi_tools.cli.text_layout import wrap_text
 from openapi_tools.cli.tool_loading import load_source, parse_source
 from openapi_tools.conformance.findings import Finding
 from openapi_tools.errors import format_count
-from openapi_tools.learning.deviations import format_overlay, make_overlay
+from openapi_tools.learning.deviations import dump_yaml, format_overlay, make_overlay
 from openapi_tools.learning.evidence import describe_size, read_evidence
 from openapi_tools.learning.lessons import learn_deviations
+from openapi_tools.learning.workflow import make_workflow
+from openapi_tools.redaction import redact_data
 from openapi_tools.toolsets.document_info import document_pointer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from openapi_tools.learning.deviations import Deviation
+    from openapi_tools.learning.evidence import Evidence
     from openapi_tools.learning.lessons import Lesson
+    from openapi_tools.learning.workflow import RecordedWorkflow
     from openapi_tools.toolsets.toolset import Toolset
 
 
@@ -35,14 +49,25 @@ def learn_document(
     evidence_path: Path,
     at_least: int,
     output: Path | None,
+    workflow: Path | None,
     force: bool,
     report_format: str,
     wants_json: bool,
 ) -> int:
-    """Report where recorded calls depart from SPEC; with `output`, write the overlay."""
+    """Report where recorded calls depart from SPEC; with `output`, write the overlay.
+
+    With `workflow`, write the successful calls as an Arazzo document instead.
+    """
+    if workflow is not None and output is not None:
+        raise click.UsageError("--workflow writes no overlay; leave out --output.")
     evidence = read_evidence(evidence_path)
     source = parse_source(spec)
     toolset = load_source(source)
+    if workflow is not None:
+        recorded = _record_workflow(toolset, evidence, path=workflow, spec=spec)
+        write_new_file(workflow, dump_yaml(recorded.document), force=force)
+        _report_workflow(recorded, path=workflow, spec=spec, wants_json=wants_json)
+        return 0
     with show_progress("Comparing responses with the document"):
         lesson = learn_deviations(toolset, evidence, at_least=at_least)
     overlay = make_overlay(lesson.deviations)
@@ -67,6 +92,53 @@ def learn_document(
     elif overlay["actions"]:
         print_note("--output FILE writes the proposals as an overlay.")
     return 0
+
+
+def _record_workflow(
+    toolset: Toolset, evidence: Evidence, *, path: Path, spec: str | None
+) -> RecordedWorkflow:
+    return make_workflow(
+        toolset,
+        evidence,
+        name=path.name.partition(".")[0],
+        source_url=_find_source_url(spec, path),
+        summarize=tool_summary,
+    )
+
+
+def _find_source_url(spec: str | None, path: Path) -> str:
+    # Relative to the workflow, as references in Arazzo are.
+    if spec is not None and "://" in spec:
+        url: str = redact_data(spec)
+        return url
+    if spec is None or spec.endswith(".toml") or not Path(spec).is_file():
+        return "openapi.json"  # of an application or a configuration: where its document may lie
+    try:
+        relative = os.path.relpath(spec, path.parent)
+    except ValueError:  # on another drive
+        relative = Path(spec).name
+    return quote(Path(relative).as_posix())
+
+
+def _report_workflow(
+    recorded: RecordedWorkflow, *, path: Path, spec: str | None, wants_json: bool
+) -> None:
+    steps, links = len(recorded.steps), recorded.links
+    counts = f"{format_count(steps, 'step')}, {format_count(links, 'link')}"
+    line = f"{path} written: {counts}, {format_count(len(recorded.inputs), 'input')}."
+    data = {
+        "workflow": recorded.document,
+        "links": links,
+        "unmatched": recorded.unmatched,
+        "unread": recorded.unread,
+    }
+    report = CommandReport(title="openapi-tools learn", spec=spec, lines=[line], data=data)
+    print_report(report, "json" if wants_json else "text")
+    if recorded.unmatched:
+        count = format_count(len(recorded.unmatched), "call")
+        print_note(f"{count} left out, of no operation of SPEC, such as {recorded.unmatched[0]}.")
+    for text in recorded.unread:
+        print_note(f"left out, as SPEC declares no such parameter: {clean(text, lines=False)}.")
 
 
 def _write_overlay(lesson: Lesson, path: Path, *, force: bool) -> None:

@@ -130,7 +130,7 @@ def format_overlay(deviations: Sequence[Deviation]) -> str:
     """Return the overlay as YAML: comments introduce each action, and list what is not proposed."""
     overlay = make_overlay(deviations)
     head = {key: overlay[key] for key in ("overlay", "info")}
-    parts = [_dump_yaml(head)]
+    parts = [dump_yaml(head)]
     reported = [deviation for deviation in deviations if not deviation.is_proposed]
     parts += ["# Not proposed:\n"] if reported else []
     parts += [
@@ -144,7 +144,7 @@ def format_overlay(deviations: Sequence[Deviation]) -> str:
     for deviation in deviations:
         if deviation.is_proposed:
             parts.append(_format_comment(f"{deviation.kind} at {deviation.pointer or '/'}"))
-            parts += [_dump_yaml([next(actions)]) for _ in deviation.changes]
+            parts += [dump_yaml([next(actions)]) for _ in deviation.changes]
     return "".join(parts)
 
 
@@ -154,5 +154,6 @@ def _format_comment(text: str) -> str:
     return f"# {line[:_LONGEST_COMMENT]}\n"
 
 
-def _dump_yaml(value: Any) -> str:
+def dump_yaml(value: Any) -> str:
+    """Return a value as YAML in ASCII, whose lines no string can end."""
     return yaml.safe_dump(value, sort_keys=False, allow_unicode=False, width=100)

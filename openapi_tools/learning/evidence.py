@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from openapi_tools.common.http_rules import essence, is_media_type
 from openapi_tools.errors import SourceError, format_count
 from openapi_tools.redaction import excerpt
+from openapi_tools.transport.urls import read_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -165,7 +166,8 @@ def _read_exchange(entry: Any, source: str) -> RecordedExchange:
     request, response = entry["request"], entry["response"]
     headers = {str(name).lower(): str(text) for name, text in response["headers"].items()}
     kind = essence(headers.get("content-type", ""))
-    urlsplit(request["url"])  # raises ValueError
+    urlsplit(request["url"])  # raises ValueError, also where `read_url` does not
+    read_url(request["url"])
     if not _is_status(response["status"]):
         raise ValueError
     return RecordedExchange(

@@ -53,8 +53,7 @@ def learn_deviations(toolset: Toolset, evidence: Evidence, *, at_least: int = 1)
     for exchange in evidence.exchanges:
         servers.add(exchange)
     # Exchanges after a redirect have the path of the server's new URL.
-    bases = (_base_path(toolset), *servers.moved_paths())
-    routes = [Routes(toolset.document, base) for base in bases]
+    routes = list_routes(toolset, servers.moved_paths())
     unmatched = [
         *_observe_exchanges(toolset, evidence, routes, responses, requests),
         *_observe_audited_calls(toolset, evidence, responses),
@@ -80,7 +79,7 @@ def _observe_exchanges(
     # Yields the exchanges that fit no operation.
     tools = {document_pointer(tool): tool for tool in toolset}
     for exchange in evidence.exchanges:
-        route = _find_route(routes, exchange)
+        route = find_route(routes, exchange)
         if route is None:
             yield exchange.source
             continue
@@ -121,7 +120,13 @@ def _limit_places(deviations: Iterable[Deviation]) -> Iterator[Deviation]:
         yield Deviation(kind, pointer, message, observations, rare[0].sources)
 
 
-def _find_route(routes: list[Routes], exchange: RecordedExchange) -> Route | None:
+def list_routes(toolset: Toolset, moved_paths: Iterable[str] = ()) -> list[Routes]:
+    """Return the routes of a document at its own addresses, and at those that it has moved to."""
+    return [Routes(toolset.document, base) for base in (_base_path(toolset), *moved_paths)]
+
+
+def find_route(routes: list[Routes], exchange: RecordedExchange) -> Route | None:
+    """Return the operation of an exchange, None without one."""
     address = urlsplit(exchange.url)
     target = f"{address.path}?{address.query}" if address.query else address.path
     matches = (each.find(exchange.method, target) for each in routes)

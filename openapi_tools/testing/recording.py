@@ -72,27 +72,36 @@ class RecordedCall:
 
 def read_arguments(tool: OperationTool, request: httpx.Request, route: Route) -> dict[str, Any]:
     """Return the arguments that a request was made of, so far as they can be read back."""
-    operation, schemas = tool.operation, tool.input_schema["properties"]
+    operation = tool.operation
     body = read_body(request.content, request.headers)
-    path = {name.strip(".;?*"): text for name, text in route.variables.items()}
-    arguments: dict[str, Any] = {}
-    for declared in operation.parameters:
-        name = declared.name
-        values = {
-            "path": [path[name]] if name in path else [],
-            "query": request.url.params.get_list(name),
-            "header": request.headers.get_list(name),
-        }.get(declared.location, [])
-        if values:
-            arguments[declared.argument] = _read_argument(
-                values, schemas.get(declared.argument, {})
-            )
+    arguments = read_parameters(tool, request.url, route, headers=request.headers)
     if operation.body is not None and body is not None:
         if operation.body.argument:
             arguments[operation.body.argument] = body
         elif isinstance(body, dict):
             properties = [each for each in operation.body.properties if each.name in body]
             arguments |= {each.argument: body[each.name] for each in properties}
+    return arguments
+
+
+def read_parameters(
+    tool: OperationTool, url: httpx.URL, route: Route, *, headers: httpx.Headers | None = None
+) -> dict[str, Any]:
+    """Return the arguments that the URL, and the headers, of a request were made of."""
+    schemas = tool.input_schema["properties"]
+    path = {name.strip(".;?*"): text for name, text in route.variables.items()}
+    arguments: dict[str, Any] = {}
+    for declared in tool.operation.parameters:
+        name = declared.name
+        values = {
+            "path": [path[name]] if name in path else [],
+            "query": url.params.get_list(name),
+            "header": headers.get_list(name) if headers is not None else [],
+        }.get(declared.location, [])
+        if values:
+            arguments[declared.argument] = _read_argument(
+                values, schemas.get(declared.argument, {})
+            )
     return arguments
 
 

@@ -1,10 +1,15 @@
-"""`openapi-tools learn`: the report, the overlay, and evidence that cannot be read."""
+"""`openapi-tools learn`: the report, the overlay, workflows, and evidence that cannot be read."""
 
+import asyncio
 import json
+from pathlib import Path
 
 import pytest
 import terminals
 import yaml
+
+from openapi_tools import Settings, load_tools
+from openapi_tools.testing import mock_api
 
 PET = {
     "type": "object",
@@ -137,3 +142,77 @@ def test_live_calls_do_not_leave_through_a_proxy(run, write, monkeypatch):
     assert "not behind a proxy; add it to $NO_PROXY" in result.stderr
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     assert run("prove", write(PATHS), "--live", *address).exit_code == 1
+
+
+SHOP = Path(__file__).parents[2] / "docs" / "examples" / "eval" / "shop.yaml"
+
+
+@pytest.fixture
+def bought(tmp_path):
+    """Record how tea is bought at a mock of the shop, and return the folder."""
+    folder = tmp_path / "seen"
+    steps = [
+        ("list_items", {"kind": "tea"}),
+        ("place_order", {"items": [{"itemId": 1, "count": 2}]}),
+        ("cancel_order", {"orderId": 1}),
+    ]
+
+    async def call():
+        api = mock_api(load_tools(SHOP))
+        settings = Settings(record=folder)
+        async with load_tools(SHOP, client=api.client(), settings=settings) as tools:
+            return [(await tools.call(*step)).success for step in steps]
+
+    assert asyncio.run(call()) == [True] * 3
+    return folder
+
+
+def test_calls_become_a_workflow_that_replays(run, bought, tmp_path):
+    path = tmp_path / "buy-tea.yaml"
+    result = run("learn", SHOP, "--from", bought, "--workflow", path)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout == f"{path} written: 3 steps, 2 links, 0 inputs.\n"
+    arazzo = yaml.safe_load(path.read_text())
+    assert arazzo["workflows"][0]["workflowId"] == "buy-tea"
+    url = arazzo["sourceDescriptions"][0]["url"]
+    assert (path.parent / url).resolve() == SHOP.resolve()
+    again = run("learn", SHOP, "--from", bought, "--workflow", path)
+    assert (again.exit_code, "--force overwrites it" in again.stderr) == (2, True)
+    forced = run("learn", SHOP, "--from", bought, "--workflow", path, "--force", "--json")
+    assert json.loads(forced.stdout)["workflow"] == arazzo
+    replay = run("eval", SHOP, "--cases", path, "--model", "replay", "--at-least", "1")
+    assert (replay.exit_code, replay.stderr) == (0, "")
+    assert "1 of 1 cases passed: 100%" in replay.stdout
+
+
+def test_calls_that_make_no_workflow_are_one_line(refused, write, seen, tmp_path):
+    spec, path = write(PATHS), tmp_path / "flow.yaml"
+
+    def refuse(*words, place=None, options=()):
+        place = tmp_path / "calls.json" if place is None else place
+        refused("learn", spec, "--from", place, "--workflow", path, *options, said=words)
+        assert not path.exists()
+
+    seen(entry({}, status=500))
+    refuse("no recorded call succeeded.")
+    seen(entry({}, url="http://api.example.com/v1/other"))
+    refuse("no successful call fits an operation of SPEC; the first is calls.json:1.")
+    seen(entry({}, url="http://[v1/pet"))
+    refuse("calls.json:1: is neither a recorded exchange")
+    (tmp_path / "audit.log").write_text(json.dumps({"event": "call", "tool": "get_pet"}))
+    refuse("an audit log has none", place=tmp_path / "audit.log")
+    (tmp_path / "calls.json").write_text("{")
+    refuse("calls.json: is not JSON")
+    seen(entry({}))
+    refuse("leave out --output", options=("--output", tmp_path / "overlay.yaml"))
+
+
+def test_what_a_workflow_leaves_out_is_named(run, write, seen, tmp_path):
+    other = "http://api.example.com/v1/other"
+    cassette = seen(entry({}, url=f"{URL}?page=1&kind=x"), entry({}, url=other))
+    result = run("learn", write(PATHS), "--from", cassette, "--workflow", tmp_path / "flow.yaml")
+    assert result.exit_code == 0
+    assert result.stderr.splitlines() == [
+        "1 call left out, of no operation of SPEC, such as calls.json:2.",
+        "left out, as SPEC declares no such parameter: get_pet: page, kind.",
+    ]

@@ -23,6 +23,7 @@ from openapi_tools.testing.evaluation.case_tables import (
     ExpectedCall,
     Prohibitions,
 )
+from openapi_tools.testing.evaluation.workflow_cases import Workflow, WorkflowFile, make_cases
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,10 +39,14 @@ _TABLES |= {"expect": Expectations, "forbid": Prohibitions, "limits": CaseLimits
 
 
 class CaseSource(NamedTuple):
-    """Cases and the name of their file, which is empty if they are not from one."""
+    """Cases and the name of their file, which is empty if they are not from one.
+
+    The workflows of an Arazzo document become cases when the tools are known.
+    """
 
     name: str
     cases: Sequence[EvalCase]
+    workflows: Sequence[Workflow] = ()
 
     def fail(self, keys: tuple[object, ...], reason: str) -> InvalidCases:
         """Return the error for a place below the cases."""
@@ -50,6 +55,8 @@ class CaseSource(NamedTuple):
 
 def read_cases(source: Any) -> CaseSource:
     """Return the cases of a YAML or JSON file, of its parsed data, or of a list.
+
+    An Arazzo document is read, too.
 
     Raises:
         InvalidCases: They break the format; the message says where.
@@ -60,7 +67,7 @@ def read_cases(source: Any) -> CaseSource:
     if isinstance(source, list):
         source = {"cases": source}
     if isinstance(source, Mapping):
-        return CaseSource("", _validate(source, ""))
+        return _validate(source, "")
     if not isinstance(source, str | os.PathLike):
         reason = f"cases must be a path, a dict or a list, not {type_name(source)}."
         raise InvalidCases(reason)
@@ -70,12 +77,14 @@ def read_cases(source: Any) -> CaseSource:
         root = parse_document(data or b"", name=name, strict=True, expected="'cases'").root
     except DocumentError as error:
         raise InvalidCases(error.reason, source=name, pointer=error.pointer) from None
-    return CaseSource(name, _validate(root, name))
+    return _validate(root, name)
 
 
-def _validate(root: Any, name: str) -> Sequence[EvalCase]:
+def _validate(root: Any, name: str) -> CaseSource:
     try:
-        return CaseFile.model_validate(root).cases
+        if isinstance(root, Mapping) and "arazzo" in root:
+            return CaseSource(name, (), WorkflowFile.model_validate(root).workflows)
+        return CaseSource(name, CaseFile.model_validate(root).cases)
     except ValidationError as error:
         fault = error.errors()[0]
     keys = tuple(key for key in fault["loc"] if key != "[key]")
@@ -103,6 +112,9 @@ def resolve_cases(source: CaseSource, toolset: Toolset) -> list[EvalCase]:
         InvalidCases: A tool or an argument is unknown, a name is used twice, or a case can never
             pass, because what it expects is forbidden.
     """
+    if source.workflows:
+        cases = make_cases(source.workflows, toolset, source.name)
+        source = source._replace(cases=cases, workflows=())
     names: set[str] = set()
     resolved = []
     for index, case in enumerate(source.cases):

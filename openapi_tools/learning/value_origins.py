@@ -1,0 +1,162 @@
+"""Which earlier response a value of a request comes from, found by equal values."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from openapi_tools.learning.shapes import is_name
+
+if TYPE_CHECKING:
+    from openapi_tools.learning.schema_places import Keys
+
+_MOST_ORIGINS = 16  # of one value in one response
+_SHORTEST = 8  # characters of a string that is hardly equal by chance
+_LEAST = 100_000  # of such an integer
+_ROUND = 1_000
+# Dates, times and decimals are equal by chance.
+_COMMON = re.compile(r"\d{4}-\d\d-\d\d|\d\d:\d\d|[-+]?\d+\.\d+\Z", re.ASCII)
+_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_IDENTIFIERS = frozenset(
+    {"id", "uuid", "guid", "key", "slug", "token", "cursor", "number", "sha", "ref", "handle"}
+)
+
+
+class Origin(NamedTuple):
+    """A value of the response of a step; `number` is the step's place in the record."""
+
+    number: int
+    step: str
+    tool: str
+    keys: Keys
+    is_string: bool
+
+    @property
+    def name(self) -> str:
+        """The property that has the value; empty for the whole response."""
+        return next((key for key in reversed(self.keys) if isinstance(key, str)), "")
+
+
+class SentValue(NamedTuple):
+    """A value of a request.
+
+    Attributes:
+        name: Of the parameter or property.
+        value: A scalar.
+        in_url: It is sent as a string whatever its type.
+        is_path: It is a parameter of the path, which identifies something.
+        producers: The tools whose responses are documented to yield it.
+    """
+
+    name: str
+    value: Any
+    in_url: bool = False
+    is_path: bool = False
+    producers: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class ValueOrigins:
+    """The values of all responses so far, and those that the caller knew before them."""
+
+    _origins: dict[str, list[Origin]] = field(default_factory=lambda: defaultdict(list))
+    _sent_at: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    def add_constant(self, number: int, name: str, value: Any) -> None:
+        """Note a value that a step sends and no response has yielded."""
+        if (text := _write_scalar(value)) is not None:
+            self._sent_at.setdefault((text, _fold(name)), number)
+            self._sent_at.setdefault((text, ""), number)
+
+    def add_response(self, number: int, step: str, tool: str, body: Any) -> None:
+        """Note the values of the response of a step."""
+        counts: dict[str, int] = defaultdict(int)
+        for keys, value in _iter_scalars(body):
+            text = _write_scalar(value)
+            if text is not None and counts[text] < _MOST_ORIGINS:
+                counts[text] += 1
+                origin = Origin(number, step, tool, keys, isinstance(value, str))
+                self._origins[text].append(origin)
+
+    def find_origin(self, sent: SentValue) -> Origin | None:
+        """Return where a value comes from, the first of the best; None if that is not clear."""
+        text = _write_scalar(sent.value)
+        if text is None:
+            return None
+        is_string = isinstance(sent.value, str)
+        ranked = [
+            (rank, index, origin)
+            for index, origin in enumerate(self._origins.get(text, ()))
+            if (sent.in_url or origin.is_string == is_string)
+            and not self._is_echo(text, origin, sent)
+            and (rank := _rank(origin, sent)) is not None
+        ]
+        return min(ranked)[2] if ranked else None
+
+    def _is_echo(self, text: str, origin: Origin, sent: SentValue) -> bool:
+        # What a caller has sent before is not news in a response. A small number may be sent as
+        # one thing and returned as another, so it counts by name.
+        names = [_fold(sent.name), _fold(origin.name)]
+        names += [""] if _is_specific(sent.value) else []
+        numbers = (self._sent_at.get((text, name)) for name in names)
+        return any(number is not None and number <= origin.number for number in numbers)
+
+
+def _rank(origin: Origin, sent: SentValue) -> int | None:
+    name, other = _fold(sent.name), _fold(origin.name)
+    produces = origin.tool in sent.producers
+    is_id = bool(other) and name.endswith(other) and _is_identifier(origin.name)
+    if _is_specific(sent.value):
+        return 0 if name == other else 1 if produces and is_id else 2
+    # `1` under `id` may be of anything: only what the document calls a producer is clear.
+    is_own_name = len(_WORDS.findall(sent.name)) > 1 or produces
+    identifies = sent.is_path or _is_identifier(sent.name)
+    if name == other and is_own_name and identifies:
+        return 0
+    return 1 if produces and is_id else None
+
+
+def _is_specific(value: Any) -> bool:
+    if isinstance(value, int):
+        return abs(value) >= _LEAST and value % _ROUND != 0
+    if value.isdecimal():
+        return len(value) <= 20 and _is_specific(int(value))  # noqa: PLR2004 -- digits
+    has_digit = any(char.isdigit() for char in value)
+    has_space = any(char.isspace() for char in value)
+    return len(value) >= _SHORTEST and has_digit and not has_space and not _COMMON.match(value)
+
+
+def _is_identifier(name: str) -> bool:
+    words = _WORDS.findall(name)
+    return bool(words) and words[-1].lower() in _IDENTIFIERS
+
+
+def _fold(name: str) -> str:
+    return "".join(_WORDS.findall(name)).casefold()
+
+
+def _write_scalar(value: Any) -> str | None:
+    # Numbers with fractions are amounts, which identify nothing.
+    if isinstance(value, str):
+        return value
+    is_integer = isinstance(value, int) and not isinstance(value, bool)
+    return str(value) if is_integer and abs(value) < 10**30 else None
+
+
+def _iter_scalars(body: Any) -> Iterator[tuple[Keys, Any]]:
+    # In document order and without recursion. Keys that are data are in no pointer.
+    stack: list[tuple[Keys, Any]] = [((), body)]
+    while stack:
+        keys, value = stack.pop()
+        if isinstance(value, Mapping):
+            # `ada@example.com` is data, `@type` is a name.
+            names = [key for key in value if is_name(key) and "@" not in key[1:]]
+            items = [((*keys, key), value[key]) for key in names]
+            stack += reversed(items)
+        elif isinstance(value, list):
+            stack += [((*keys, at), part) for at, part in reversed(list(enumerate(value)))]
+        else:
+            yield keys, value
