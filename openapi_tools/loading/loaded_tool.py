@@ -158,8 +158,11 @@ class LoadedTool(OperationTool):
 
     @property
     def facts(self) -> ToolFacts:
-        """The facts that the cache stores."""
-        return self._facts._replace(description=self.description)
+        """The facts that the cache stores, with the description, which stays."""
+        if self._facts.description is None:
+            description = self._builder.describe(self._find_node())
+            self._facts = self._facts._replace(description=description)
+        return self._facts
 
     @property
     def input_schema(self) -> Node:
