@@ -1,4 +1,4 @@
-"""The options of `serve` that `install` writes down."""
+"""The options of `serve` that `install` writes into a client's configuration."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def parse_serve_options(arguments: Sequence[str]) -> click.Context:
-    """Return the context of `serve` with these arguments; a mistake names the options of both."""
+    """Parse arguments of `serve` for another command; errors suggest the options of both."""
     serve, own = create_command("serve"), click.get_current_context().command
     try:
         return serve.make_context(f"{PROGRAM} serve", list(arguments))
     except click.NoSuchOption as error:
-        # Which of the two commands an option with a typo was meant for is not known.
+        # An option with a typo may have been meant for either command.
         options = {option for each in (*serve.params, *own.params) for option in each.opts}
         raise click.NoSuchOption(
             error.option_name, possibilities=sorted(options), ctx=click.get_current_context()
@@ -27,7 +27,7 @@ def parse_serve_options(arguments: Sequence[str]) -> click.Context:
 
 
 def list_serve_options(arguments: Sequence[str], *, without: Collection[str]) -> list[str]:
-    """Return the options among the arguments of `serve`, without SPEC and some of them."""
+    """Return the options among the arguments of `serve`, except SPEC and those in `without`."""
     takes_value = {
         name
         for option in create_command("serve").params

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def watch_source(source: Source) -> FileWatch:
-    """Return the watch on the files that a source is read from."""
+    """Return a watch on the files that a source is read from."""
     is_config = isinstance(source, Path) and source.suffix == ".toml"
     config = source if isinstance(source, Path) and is_config else config_option()
     files = [*overlay_options(), *([] if config is None else [config])]
@@ -25,7 +25,9 @@ def watch_source(source: Source) -> FileWatch:
         return FileWatch(source.folder, [".py"], files)
     path = _find_document(config) if config and (is_config or source is None) else source
     if not isinstance(path, Path):
-        raise click.UsageError("--reload watches files; SPEC is neither a file nor an application.")
+        raise click.UsageError(
+            "--reload watches files, but SPEC is neither a file nor an application."
+        )
     # References lead to files below the folder of the document.
     return FileWatch(path.parent, [".json", ".yaml", ".yml"], [path, *files])
 

@@ -25,7 +25,14 @@ def serve_toolset(
     read: Callable[[], Toolset] | None = None,
     watch: FileWatch | None = None,
 ) -> None:
-    """Serve one toolset, with keys of `[serve]`, which `read` loads again when files change."""
+    """Serve one toolset over stdio.
+
+    Args:
+        toolset: Its tools.
+        keys: Keys of `[serve]`.
+        read: Loads the tools again, when `watch` sees a change.
+        watch: Watches the files that they were loaded from.
+    """
     log = keys.get("log", "text")
     apis = start_toolset_apis(
         toolset,
@@ -46,6 +53,6 @@ def run_stdio_server(apis: ServedApis, report: Report, *, counts_apis: bool) -> 
 
 
 def report_mode(apis: ServedApis, report: Report) -> None:
-    """Report why the tools are not offered each by itself."""
+    """Report why `search` or `code` was chosen instead of offering each tool."""
     if apis.mode_reason:
         report(f"{apis.mode_reason}; --mode tools offers each tool.")

@@ -1,4 +1,4 @@
-"""The type check of a program's calls, which runs nothing of it."""
+"""Check the types of a program's calls without running it."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 with require_extra("code"):
     from pydantic_monty import AsyncMonty, CollectString, MontyError, MontyTypingError
 
-# The first line of every checked text. It is a type error whatever follows, so that nothing runs;
-# if it ran, it would raise.
+# The first line of every checked text: a type error, so that nothing runs whatever follows. If it
+# did run, it would raise.
 _STOP = '"" + 1'
-_MISTAKES = 5
+_MOST_MISTAKES = 5
 _LONGEST_MESSAGE = 2000
 # A value of an optional or unknown type may well fit when the program runs.
 _UNSURE_TYPE = re.compile(r" \| |None|Unknown|Any")
@@ -33,8 +33,8 @@ _RULES = frozenset(
 _GRACE = 1.0  # seconds that a check may take beyond the computing time of a program
 _MOST_IDLE = 4  # checkers of one event loop
 _IDLE_SECONDS = 60.0
-# A checker keeps a part of all that it reads, so it ends after some hundred programs, or after one
-# that kept it busy.
+# A checker keeps part of all that it reads, so it is replaced after some hundred programs, or after
+# a slow one.
 _MOST_CHARACTERS = 1_000_000
 _SLOW = 1.0  # seconds
 
@@ -54,7 +54,7 @@ class _ProgramChecker:
 
     @property
     def is_fresh(self) -> bool:
-        """Whether it may check another text."""
+        """Whether it may check another program."""
         return self._characters < _MOST_CHARACTERS
 
     async def find_diagnostics(self, text: str) -> list[dict[str, Any]]:
@@ -76,7 +76,7 @@ class _ProgramChecker:
 
 
 class _IdleCheckers:
-    """The checkers of an event loop that wait for the next program."""
+    """The checkers of an event loop that no program is using."""
 
     def __init__(self) -> None:
         self._checkers: list[_ProgramChecker] = []
@@ -96,7 +96,7 @@ class _IdleCheckers:
         return True
 
     async def close_with_loop(self) -> AsyncGenerator[None]:
-        """Wait, and end the processes when the generator is closed."""
+        """Yield once, and end the processes when the generator is closed."""
         try:
             yield
         finally:
@@ -117,9 +117,9 @@ class _IdleCheckers:
             self._start_timer()
 
 
-# The first check of a process takes thirty times the time of a later one, so checkers serve many
-# programs. They share nothing else: no text of a program runs, and no other text sees it.
-# An event loop that ends closes its asynchronous generators.
+# The first check of a process takes thirty times as long as a later one, so checkers are reused.
+# No program runs in them, and none sees another. An event loop that ends closes its asynchronous
+# generators, and so the processes.
 _idle: dict[asyncio.AbstractEventLoop, tuple[_IdleCheckers, AsyncGenerator[None]]] = {}
 
 
@@ -146,11 +146,11 @@ async def find_mistakes(code: str, declarations: str, limits: CodeLimits) -> lis
         return []  # the run will give a better message
     rows = code.split("\n")
     mistakes = (_describe_mistake(each, rows, head.count("\n")) for each in diagnostics)
-    return [*filter(None, mistakes)][:_MISTAKES]
+    return [*filter(None, mistakes)][:_MOST_MISTAKES]
 
 
 def _describe_mistake(diagnostic: dict[str, Any], rows: list[str], above: int) -> str:
-    # Empty unless it certainly is a mistake of the program, and about a call of a function.
+    # Empty unless it is certainly a mistake, and in a call of a function by the program itself.
     row, column = diagnostic["location"]["row"] - above, diagnostic["location"]["column"]
     message = str(diagnostic["message"]).replace("`", "")[:_LONGEST_MESSAGE]
     is_one_row = diagnostic["end_location"]["row"] == diagnostic["location"]["row"]

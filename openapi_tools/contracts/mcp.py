@@ -14,7 +14,7 @@ from openapi_tools.contracts.mcp_elicitation import (
     wait_for_login,
 )
 from openapi_tools.contracts.mcp_files import FileResources, client_key
-from openapi_tools.contracts.mcp_http import run_requests
+from openapi_tools.contracts.mcp_http import install_request_runner
 from openapi_tools.contracts.mcp_lists import make_tool_list
 from openapi_tools.contracts.mcp_messages import (
     make_call_result,
@@ -137,7 +137,7 @@ class ToolsServer(Server[Any]):
     @property
     def server_info_stamp(self) -> dict[str, Any]:
         """The server as responses describe it."""
-        # The package makes a deep copy for each response, in a tenth of a millisecond.
+        # The package makes a deep copy for each response, which takes a tenth of a millisecond.
         if self._stamp is None:
             self._stamp = super().server_info_stamp
         return {**self._stamp}
@@ -275,14 +275,14 @@ class ToolsServer(Server[Any]):
     def streamable_http_app(self, **options: Any) -> Starlette:
         """Return the package's app with fewer sessions, which users share, and JSON responses.
 
-        A response is an event stream only if progress, questions or signs of life come before it;
-        with `json_response=True`, it never is.
+        A response is an event stream only if progress, questions or pings come before it; with
+        `json_response=True`, it never is.
         """
         is_resumable = options.get("event_store") is not None
         defaults = {"max_sessions": _SESSIONS, "json_response": not is_resumable}
         app = super().streamable_http_app(**{**defaults, **options})
         has_streams = not options.get("json_response", False)
-        run_requests(self, self.session_manager, has_streams=has_streams)
+        install_request_runner(self, self.session_manager, has_streams=has_streams)
         share_sessions(app, self.session_manager, options.get("streamable_http_path", "/mcp"))
         return app
 
@@ -352,8 +352,8 @@ class VisibleTools:
 
 
 def _trace_if_needed(middleware: ServerMiddleware[Any]) -> ServerMiddleware[Any]:
-    # The package's own middleware makes spans, for a twentieth of the time of a call, also where
-    # no program wants any. The keys of a trace's context have no prefix, unlike the others.
+    # The package's middleware makes spans even if nothing collects them, which takes a twentieth of
+    # a call's time. Of the keys in `_meta`, only those of a trace context have no prefix.
     async def trace(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         keys = [key for key in ctx.meta or () if "/" not in key and key != "progress_token"]
         return await (middleware(ctx, call_next) if keys or has_tracer() else call_next(ctx))
@@ -364,7 +364,7 @@ def _trace_if_needed(middleware: ServerMiddleware[Any]) -> ServerMiddleware[Any]
 async def _run_with_progress(
     request: ServerRequestContext[Any], call: Awaitable[ToolResult]
 ) -> ToolResult:
-    # A client in the same process hears of progress without a token.
+    # A client in this process gets progress without a token.
     if mcp_messages.is_remote(request) and "progress_token" not in (request.meta or {}):
         return await call
     async with anyio.create_task_group() as group:

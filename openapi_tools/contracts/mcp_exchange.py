@@ -1,4 +1,4 @@
-"""The response to one MCP request over HTTP: JSON, or an event stream if anything comes before it.
+"""The response to one MCP request over HTTP: JSON, or an event stream if other messages precede it.
 
 Spec: Model Context Protocol 2026-07-28 and 2025-11-25, basic/transports, sending messages.
 """
@@ -36,10 +36,10 @@ with require_extra("mcp"):
     from mcp.types.version import MODERN_PROTOCOL_VERSIONS
     from pydantic_core import PydanticSerializationError, to_json
 
-# Seconds until a task looks after a call: most calls end before, and cost no task.
-_SLOW = 0.1
-# Proxies close connections that are silent for a minute or less.
-_KEEP_ALIVE = 15.0
+# Seconds until a task watches the client; most calls end earlier and need none.
+_WATCH_AFTER = 0.1
+# Seconds; proxies close connections that are silent for a minute or less.
+_PING_INTERVAL = 15.0
 _OK = 200
 _CANCELLED = {"code": REQUEST_CANCELLED, "message": "Request cancelled"}
 # The client of the package `mcp` accepts no larger event.
@@ -50,6 +50,7 @@ _EVENT_HEADERS = (
     (b"x-accel-buffering", b"no"),
 )
 _JSON_HEADER = (b"content-type", b"application/json")
+_SESSION_HEADER = MCP_SESSION_ID_HEADER.encode()
 
 
 class HTTPExchange:
@@ -57,11 +58,11 @@ class HTTPExchange:
 
     Args:
         request: The HTTP request, whose body has been read.
-        message: What it asks for.
-        send: Sends the response.
-        session: Of the client, if a handshake has opened one.
-        has_stream: Whether the response may be an event stream; otherwise nothing comes before the
-            result but spaces, which keep the connection alive.
+        message: The JSON-RPC request in its body.
+        send: The `send` of the ASGI app.
+        session: The client's session, if a handshake has opened one.
+        has_stream: Whether the response may be an event stream; otherwise only spaces, which keep
+            the connection alive, may precede the result.
     """
 
     def __init__(
@@ -76,7 +77,7 @@ class HTTPExchange:
         self.request_id = message.id
         self.progress_token = progress_token_from_params(message.params)
         self.session, self._has_stream = session, has_stream
-        self._is_open = self._is_closed = self._is_left = self._is_cancelled = False
+        self._is_open = self._is_closed = self._is_client_gone = self._is_cancelled = False
         self.transport = TransportContext(
             kind="streamable-http", can_send_request=self.can_send_request, headers=request.headers
         )
@@ -85,9 +86,9 @@ class HTTPExchange:
         )
         self._request, self._send = request, send
         self._scope = anyio.CancelScope()
-        self._lock = asyncio.Lock()  # signs of life, notifications and the result are whole
+        self._lock = asyncio.Lock()  # messages must not interleave
         self._replies: set[asyncio.Future[dict[str, Any]]] = set()
-        self._attendant: asyncio.Task[None] | None = None
+        self._watch: asyncio.Task[None] | None = None
 
     @cached_property
     def cancel_requested(self) -> anyio.Event:
@@ -96,8 +97,8 @@ class HTTPExchange:
 
     @property
     def can_send_request(self) -> bool:
-        """Whether the client can be asked: its reply is another request of the session."""
-        return self.session is not None and self._has_stream and not self._is_left
+        """Whether the client can be asked; it replies with another request of the session."""
+        return self.session is not None and self._has_stream and not self._is_client_gone
 
     def cancel(self) -> None:
         """End the call, which the client has cancelled."""
@@ -106,8 +107,8 @@ class HTTPExchange:
         self._scope.cancel()
 
     async def respond(self, call: Awaitable[dict[str, Any]], connection: Connection) -> None:
-        """Send the result of a call, or its error."""
-        timer = asyncio.get_running_loop().call_later(_SLOW, self._start_attendant)
+        """Await a call, and send its result or its error."""
+        timer = asyncio.get_running_loop().call_later(_WATCH_AFTER, self._start_watch)
         message: dict[str, Any] = {"jsonrpc": "2.0", "id": self.request_id, "error": _CANCELLED}
         status = _OK
         try:
@@ -122,17 +123,17 @@ class HTTPExchange:
                 else:
                     message = {"jsonrpc": "2.0", "id": self.request_id, "result": result}
             if not self._scope.cancel_called or self._is_cancelled:
-                await self._send_last(message, status)
+                await self._send_final(message, status)
         finally:
             self._is_closed = True
             timer.cancel()
-            if self._attendant is not None:
-                self._attendant.cancel()
+            if self._watch is not None:
+                self._watch.cancel()
 
     async def notify(
         self, method: str, params: Mapping[str, Any] | None, _: CallOptions | None = None
     ) -> None:
-        """Send a notification on the stream of the response, which begins with it."""
+        """Send a notification before the result; dropped if the response is no stream."""
         message = {"jsonrpc": "2.0", "method": method}
         await self._send_event(message if params is None else {**message, "params": dict(params)})
 
@@ -142,15 +143,24 @@ class HTTPExchange:
         """Report progress to a client that has asked for it."""
         if self.progress_token is None:
             return
-        facts = {"progress": progress, "total": total, "message": message}
-        present = {name: fact for name, fact in facts.items() if fact is not None}
-        params = {"progressToken": self.progress_token, **present}
-        await self.notify("notifications/progress", params)
+        params = {
+            "progressToken": self.progress_token,
+            "progress": progress,
+            "total": total,
+            "message": message,
+        }
+        present = {name: value for name, value in params.items() if value is not None}
+        await self.notify("notifications/progress", present)
 
     async def send_raw_request(
         self, method: str, params: Mapping[str, Any] | None, options: CallOptions | None = None
     ) -> dict[str, Any]:
-        """Ask the client, on the stream of the response, and return its result."""
+        """Ask the client, on the stream of the response, and return its result.
+
+        Raises:
+            NoBackChannelError: The client cannot be asked.
+            MCPError: The client replied with an error, or not in time.
+        """
         if self.session is None or not self.can_send_request or self._is_closed:
             raise NoBackChannelError(method)
         with self.session.open_question() as (name, reply):
@@ -173,14 +183,14 @@ class HTTPExchange:
     async def _withdraw_question(self, name: str) -> None:
         await self.notify("notifications/cancelled", {"requestId": name})
 
-    def _start_attendant(self) -> None:
-        self._attendant = asyncio.ensure_future(self._attend())
+    def _start_watch(self) -> None:
+        self._watch = asyncio.ensure_future(self._watch_client())
 
-    async def _attend(self) -> None:
-        # Sends signs of life until the client leaves.
+    async def _watch_client(self) -> None:
+        # Pings keep the connection alive until the client disconnects.
         while True:
             try:
-                async with asyncio.timeout(_KEEP_ALIVE):
+                async with asyncio.timeout(_PING_INTERVAL):
                     while (await self._request.receive())["type"] != "http.disconnect":
                         pass
             except TimeoutError:
@@ -190,9 +200,9 @@ class HTTPExchange:
             return
 
     def _end_with_client(self) -> None:
-        # 2025-11-25, sending messages: leaving is not cancelling where there is a session. But
-        # nobody would see what comes after a reply.
-        self._is_left = True
+        # 2025-11-25, sending messages: in a session, disconnecting does not cancel a request. But
+        # its replies have nowhere to arrive, so open questions fail.
+        self._is_client_gone = True
         if self.session is None:
             self._scope.cancel()
         for reply in self._replies:
@@ -205,15 +215,15 @@ class HTTPExchange:
 
     async def _send_part(self, body: bytes) -> None:
         async with self._lock:
-            if self._is_closed:  # a notification after the result, of a task of a guardrail
+            if self._is_closed:  # a guardrail's task may notify after the result
                 return
             if not self._is_open:
                 self._is_open = True
-                kind = _EVENT_HEADERS if self._has_stream else (_JSON_HEADER, _EVENT_HEADERS[2])
-                await self._send(self._make_start(_OK, *kind))
+                headers = _EVENT_HEADERS if self._has_stream else (_JSON_HEADER, _EVENT_HEADERS[2])
+                await self._send(self._make_start(_OK, *headers))
             await self._send({"type": "http.response.body", "body": body, "more_body": True})
 
-    async def _send_last(self, message: dict[str, Any], status: int) -> None:
+    async def _send_final(self, message: dict[str, Any], status: int) -> None:
         body = dump_message(message)
         async with self._lock:
             self._is_closed = True
@@ -225,7 +235,7 @@ class HTTPExchange:
             await self._send({"type": "http.response.body", "body": body})
 
     def _make_start(self, status: int, *headers: tuple[bytes, bytes]) -> Message:
-        session = [] if self.session is None else [(_SESSION, self.session.name)]
+        session = [] if self.session is None else [(_SESSION_HEADER, self.session.name)]
         return {
             "type": "http.response.start",
             "status": status,
@@ -233,11 +243,8 @@ class HTTPExchange:
         }
 
 
-_SESSION = MCP_SESSION_ID_HEADER.encode()
-
-
 def dump_message(message: dict[str, Any]) -> bytes:
-    """Return a message as JSON, in one line."""
+    """Return a message as one line of JSON."""
     try:
         return to_json(message, inf_nan_mode="null")
     except PydanticSerializationError:  # a lone surrogate, which no encoding can write
@@ -249,9 +256,9 @@ def _make_event(data: bytes) -> bytes:
 
 
 def fit_event(event: bytes) -> bytes:
-    """Return an event with a result, without `structuredContent` if it is too large with it.
+    """Return an event, without the result's `structuredContent` if it would be too large.
 
-    The text repeats it; without it, the event may be small enough for the package's client.
+    The text of the result repeats it; without it, the package's client may accept the event.
     """
     head, name, data = event.partition(b"data: ")
     if len(event) <= _LARGEST_EVENT or not data.startswith(b'{"jsonrpc"'):

@@ -1,4 +1,4 @@
-"""MCP over HTTP: requests that run in their own task, in front of the package's session manager.
+"""MCP over HTTP: run requests in their own task, in front of the package's session manager.
 
 Spec: Model Context Protocol 2026-07-28 and 2025-11-25, basic/transports, streamable HTTP.
 """
@@ -43,19 +43,19 @@ with require_extra("mcp"):
     from starlette.responses import Response
 
 _JSON = "application/json"
-_LIFESPAN: dict[str, Any] = {}  # of the package's default lifespan
+_LIFESPAN: dict[str, Any] = {}  # what the package's default lifespan yields
 
 
-class HTTPRequests:
-    """ASGI app that runs most requests itself, and responds with JSON as soon as there is a result.
+class RequestRunner:
+    """ASGI app that runs most requests itself and responds with JSON once there is a result.
 
-    The package starts tasks and an event stream for each request. What opens, ends or resumes a
-    session or a stream is left to it, and whatever it refuses.
+    The package starts tasks and an event stream for each request. It still handles requests that
+    open, end or resume a session or a stream, and those that it refuses.
 
     Args:
-        server: The server.
+        server: The MCP server.
         manager: Its session manager.
-        has_streams: Whether a response may be a stream; otherwise each is JSON.
+        has_streams: Whether a response may be an event stream; otherwise each is JSON.
     """
 
     def __init__(
@@ -64,11 +64,11 @@ class HTTPRequests:
         self._server, self._manager, self._has_streams = server, manager, has_streams
         self._package_app = manager.asgi_app
         self._security = TransportSecurityMiddleware(manager.security_settings)
-        self._plain_schemas: dict[str, Any] = {}  # without parameters in headers, by tool
+        self._plain_schemas: dict[str, Any] = {}  # by tool; these take no arguments from headers
         self._sessions = HTTPSessions(self._package_app, manager.session_idle_timeout)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Run a request, or leave it to the package."""
+        """Run a request, or pass it to the package."""
         if scope["type"] != "http" or scope["method"] != "POST":
             await self._sessions.pass_request(scope, receive, send)
             return
@@ -114,7 +114,7 @@ class HTTPRequests:
             route.protocol_version, route.client_info, route.client_capabilities
         )
         exchange = HTTPExchange(request, message, send, session=None, has_stream=has_stream)
-        await self._run(exchange, message, connection)
+        await self._run_call(exchange, message, connection)
         return True
 
     async def _respond_stateless(
@@ -125,7 +125,7 @@ class HTTPRequests:
             return False
         connection = Connection.from_envelope(version, None, None)
         exchange = HTTPExchange(request, message, send, session=None, has_stream=has_stream)
-        await self._run(exchange, message, connection)
+        await self._run_call(exchange, message, connection)
         return True
 
     async def _respond_in_session(
@@ -139,11 +139,11 @@ class HTTPRequests:
             await Response(status_code=202)(request.scope, request.receive, send)
             return True
         exchange = HTTPExchange(request, message, send, session=session, has_stream=has_stream)
-        with session.hold_request(message.id, exchange.cancel):
-            await self._run(exchange, message, session.connect(exchange))
+        with session.track_request(message.id, exchange.cancel):
+            await self._run_call(exchange, message, session.connect(exchange))
         return True
 
-    async def _run(
+    async def _run_call(
         self, exchange: HTTPExchange, message: JSONRPCRequest, connection: Connection
     ) -> None:
         runner = ServerRunner(self._server, connection, _LIFESPAN)
@@ -168,12 +168,12 @@ class HTTPRequests:
         return validate_mcp_param_headers(schema, arguments or {}, request.headers) is not None
 
 
-def run_requests(
+def install_request_runner(
     server: Server[Any], manager: StreamableHTTPSessionManager, *, has_streams: bool
 ) -> None:
-    """Let a server run the HTTP requests of its clients itself, in front of a session manager."""
+    """Put a `RequestRunner` in front of a server's session manager."""
     if manager.event_store is not None and not manager.stateless:
-        # Streams that clients can resume are the package's.
+        # Only the package can resume streams.
         fitted = _FittedEvents(manager.asgi_app)
         manager.asgi_app = RequestBodyLimitMiddleware(fitted, manager.max_request_body_size)
         return
@@ -184,12 +184,12 @@ def run_requests(
         return await call_next(ctx)
 
     server.middleware.append(note_session)
-    # Any ASGI app will do: the package only calls it.
-    manager.asgi_app = HTTPRequests(server, manager, has_streams=has_streams)  # type: ignore[assignment]
+    # The package only calls it, so any ASGI app will do.
+    manager.asgi_app = RequestRunner(server, manager, has_streams=has_streams)  # type: ignore[assignment]
 
 
 class _FittedEvents:
-    """ASGI middleware that makes events small enough for the package's client."""
+    """ASGI middleware that shrinks events which the package's client would refuse."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -204,7 +204,7 @@ class _FittedEvents:
 
 
 async def _read_body(receive: Receive, most: int) -> tuple[list[Message], bytes | None]:
-    # None if it is too large or ends early, which the package then finds out again, and refuses.
+    # None if it is too large or ends early; the package reads it again and refuses it.
     messages, body = list[Any](), bytearray()
     while True:
         messages.append(message := await receive())
@@ -225,7 +225,7 @@ def _replay(messages: list[Message], receive: Receive) -> Receive:
 
 
 def _decode(body: bytes, parse: Any) -> Any:
-    # The package refuses what it cannot parse, with its own words.
+    # None for what the package cannot parse either: it responds with its own error.
     try:
         return parse(body)
     except (ValueError, RecursionError):

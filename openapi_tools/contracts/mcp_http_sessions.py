@@ -31,13 +31,15 @@ with require_extra("mcp"):
     from pydantic import ValidationError
 
 OPENED = "openapi_tools.mcp_session"
-"""The key in a request's scope of the package's session that the request has opened."""
+"""The key, in a request's scope, of the package's session that the request has opened."""
 
-_NAME = MCP_SESSION_ID_HEADER.encode()
-_END_OF_SUCCESS = 300  # statuses of success are below it
-_CHECKED = 60.0  # seconds for which a session is known to exist
+_SESSION_ID = MCP_SESSION_ID_HEADER.encode()
+_FIRST_REDIRECT = 300
+_CHECK_INTERVAL = 60.0  # seconds for which a session is assumed to exist
 # Any notification will do; it has no handler.
-_USED = json.dumps({"jsonrpc": "2.0", "method": "notifications/openapi-tools/used"}).encode()
+_USED_NOTIFICATION = json.dumps(
+    {"jsonrpc": "2.0", "method": "notifications/openapi-tools/used"}
+).encode()
 
 
 class HTTPSession:
@@ -45,24 +47,24 @@ class HTTPSession:
 
     Attributes:
         name: The value of `Mcp-Session-Id`.
-        owner: The user who has opened it, or None; nobody else can use it.
-        used: When the package was last told that it is used, in monotonic time.
+        owner: The user who opened it, or None; nobody else can use it.
+        checked_at: Monotonic time when the package last confirmed that it exists.
     """
 
     def __init__(
         self, name: bytes, peer: ServerSession, owner: Any, app: ASGIApp, interval: float
     ) -> None:
         self.name, self.owner = name, owner
-        self.used = time.monotonic()
+        self.checked_at = time.monotonic()
         self._peer, self._app, self._interval = peer, app, interval
         self._running: dict[RequestId, Callable[[], object]] = {}
         self._replies: dict[str, asyncio.Future[dict[str, Any]]] = {}
         self._numbers = count(1)
 
     def connect(self, outbound: Outbound) -> Connection:
-        """Return the connection of one request, which carries all that is sent to the client.
+        """Return the connection of one request; `outbound` carries what is sent to the client.
 
-        The object with the client's parameters is that of the session, by which it is known.
+        It has the session's own object of client parameters, whose identity names the client.
         """
         return Connection(
             outbound,
@@ -72,40 +74,41 @@ class HTTPSession:
         )
 
     async def is_alive(self, scope: Scope) -> bool:
-        """Return whether the session still exists, for the user of a request.
+        """Return whether the session still exists for the user of a request.
 
-        From time to time the package, which ends idle sessions, is told that it is used.
+        The package ends idle sessions, so a notification marks it as used from time to time.
         """
-        if time.monotonic() - self.used < self._interval:
+        if time.monotonic() - self.checked_at < self._interval:
             return True
-        self.used = time.monotonic()
+        self.checked_at = time.monotonic()
         statuses: list[int] = []
 
         async def receive() -> Message:
-            return {"type": "http.request", "body": _USED, "more_body": False}
+            return {"type": "http.request", "body": _USED_NOTIFICATION, "more_body": False}
 
         async def send(message: Message) -> None:
             statuses.append(message.get("status", 0))
 
         headers = [pair for pair in scope["headers"] if pair[0] != b"content-length"]
         await self._app({**scope, "headers": headers}, receive, send)
-        if statuses[0] >= _END_OF_SUCCESS:
-            self.used = -math.inf  # so that the next request is not taken for one of this session
-        return statuses[0] < _END_OF_SUCCESS
+        if statuses[0] >= _FIRST_REDIRECT:
+            self.checked_at = -math.inf  # so that the next request checks again
+        return statuses[0] < _FIRST_REDIRECT
 
     def take_message(self, message: Any) -> bool:
-        """Take the reply to a question of the server; also note that a request is cancelled.
+        """Take a reply to a question of the server, or cancel a request.
 
         Returns:
-            Whether the message was a reply.
+            Whether the message was a reply; the package gets any other, too.
         """
         if not isinstance(message, dict):
             return False
         if message.get("method") == "notifications/cancelled":
             params = message.get("params")
             number = cancelled_request_id_from_params(params if isinstance(params, dict) else None)
-            if number is not None:
-                self._running.get(coerce_request_id(number), _ignore)()
+            cancel = None if number is None else self._running.get(coerce_request_id(number))
+            if cancel is not None:
+                cancel()
         reply = self._replies.get(str(message.get("id")))
         if "method" in message or reply is None or reply.done():
             return False
@@ -116,7 +119,7 @@ class HTTPSession:
         return True
 
     @contextmanager
-    def hold_request(self, number: RequestId, cancel: Callable[[], object]) -> Iterator[None]:
+    def track_request(self, number: RequestId, cancel: Callable[[], object]) -> Iterator[None]:
         """Let the client cancel a request while the body runs."""
         key = coerce_request_id(number)
         self._running[key] = cancel
@@ -129,7 +132,7 @@ class HTTPSession:
     @contextmanager
     def open_question(self) -> Iterator[tuple[str, asyncio.Future[dict[str, Any]]]]:
         """Yield the id of a request to the client, and its future reply."""
-        # Not a number: those are the package's.
+        # Not a number, as the package's own requests have numbers.
         name = f"openapi-tools-{next(self._numbers)}"
         self._replies[name] = asyncio.get_running_loop().create_future()
         try:
@@ -138,8 +141,8 @@ class HTTPSession:
             self._replies.pop(name).cancel()
 
     def close(self) -> None:
-        """End the requests in progress."""
-        for cancel in [*self._running.values()]:
+        """Cancel the requests in progress."""
+        for cancel in list(self._running.values()):
             cancel()
 
 
@@ -148,24 +151,25 @@ class HTTPSessions:
 
     Args:
         app: The package's app, which opens and ends them.
-        idle: Seconds after which it ends an idle one.
+        idle_seconds: When it ends an idle one; None if it does not.
     """
 
-    def __init__(self, app: ASGIApp, idle: float | None) -> None:
-        self._app, self._idle = app, idle
-        self._interval = min(_CHECKED, (idle or _CHECKED * 4) / 4)
+    def __init__(self, app: ASGIApp, idle_seconds: float | None) -> None:
+        self._app, self._idle_seconds = app, idle_seconds
+        quarter = math.inf if idle_seconds is None else idle_seconds / 4
+        self._interval = min(_CHECK_INTERVAL, quarter)
         self._sessions: dict[bytes, HTTPSession] = {}
 
     def find_session(self, scope: Scope) -> HTTPSession | None:
-        """Return the session of a request, if it is its user's."""
+        """Return the session of a request, if its user owns it."""
         session = self._sessions.get(_session_name(scope))
         return session if session is not None and session.owner == _owner_of(scope) else None
 
     async def pass_request(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Leave a request to the package, and note the session that it opens or ends."""
+        """Pass a request to the package, and note the session that it opens or ends."""
 
         async def note(message: Message) -> None:
-            if message["type"] == "http.response.start" and message["status"] < _END_OF_SUCCESS:
+            if message["type"] == "http.response.start" and message["status"] < _FIRST_REDIRECT:
                 self._note_response(scope, message)
             await send(message)
 
@@ -177,7 +181,7 @@ class HTTPSessions:
                 ended.close()
             return
         peer = scope.get(OPENED)
-        for name in (value for key, value in message["headers"] if key.lower() == _NAME):
+        for name in (value for key, value in message["headers"] if key.lower() == _SESSION_ID):
             if peer is not None and name not in self._sessions:
                 self._forget_expired()
                 self._sessions[name] = HTTPSession(
@@ -185,24 +189,20 @@ class HTTPSessions:
                 )
 
     def _forget_expired(self) -> None:
-        # The package has ended those that were idle for too long.
-        if self._idle is not None:
-            oldest = time.monotonic() - self._idle - self._interval
-            for name in [n for n, each in self._sessions.items() if each.used < oldest]:
+        # The package has ended sessions that were idle for longer.
+        if self._idle_seconds is not None:
+            oldest = time.monotonic() - self._idle_seconds - self._interval
+            for name in [n for n, each in self._sessions.items() if each.checked_at < oldest]:
                 del self._sessions[name]
 
 
 def _session_name(scope: Scope) -> bytes:
-    return next((value for name, value in scope["headers"] if name == _NAME), b"")
+    return next((value for name, value in scope["headers"] if name == _SESSION_ID), b"")
 
 
 def _owner_of(scope: Scope) -> Any:
     user = scope.get("user")
     return authorization_context(user) if isinstance(user, AuthenticatedUser) else None
-
-
-def _ignore() -> None:
-    pass
 
 
 def _read_error(error: Any) -> MCPError:

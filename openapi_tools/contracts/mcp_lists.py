@@ -1,6 +1,6 @@
 """The list of an MCP server's tools, cached with the document of a large API.
 
-Writing the list of a thousand tools takes most of a second, reading it some hundredths.
+Building the list of a thousand tools takes most of a second, reading it a few hundredths.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
 with require_extra("mcp"):
     from mcp import types
 
-_FORM = "mcp-list-1"  # raised when `describe_tool` writes the same tools in another way
+_FORM = "mcp-list-1"  # to be raised when the output of `describe_tool` changes
 
 
 def make_tool_list(
     tools: Sequence[OperationTool], folder: DefinitionsFolder | None
 ) -> types.ListToolsResult:
-    """Return the list of some tools, from the cache where it is.
+    """Return the list of tools, from the cache if it is there.
 
     Args:
-        tools: All tools of the list.
-        folder: Where their definitions are cached; None if nowhere.
+        tools: The tools of the list.
+        folder: Where their definitions are cached; None if they are not.
     """
     file = _find_file(tools, folder)
     data = None if file is None else file.read()
     if data is not None:
-        with suppress(ValueError):  # of another version of the package `mcp`
+        with suppress(ValueError):  # another version of the package `mcp` wrote it
             return types.ListToolsResult.model_validate_json(data)
     started, memory = time.process_time(), Memory()
     described = [describe_tool(tool, memory) for tool in tools]
@@ -52,7 +52,7 @@ def make_tool_list(
 
 
 def _find_file(tools: Sequence[Any], folder: DefinitionsFolder | None) -> DefinitionsFile | None:
-    # Tools without a form are not of the document; schemas of responses depend on many settings.
+    # Tools without a form are not from the document; response schemas depend on many settings.
     if folder is None or not all(hasattr(tool, "form") for tool in tools):
         return None
     if any(map(declares_response, tools)):

@@ -22,19 +22,27 @@ _HEADERS = {
     "Accept": "application/json, application/yaml;q=0.9, */*;q=0.5",
     "Accept-Encoding": CODINGS,
     "User-Agent": f"openapi-tools/{__version__}",
-    # The loop of the fetch ends with it, so a connection that is kept would be of no use.
+    # The event loop ends with the fetch, so nothing could use the connection again.
     "Connection": "close",
 }
 _LARGEST_PORT = 65535
 
 
 def make_document_request(url: str, conditions: Mapping[str, str] | None = None) -> httpx.Request:
-    """Return the request for a document; SourceError for a URL that cannot be requested."""
+    """Return the request for a document.
+
+    Args:
+        url: The URL; a user in it is sent as a header.
+        conditions: Headers such as `If-None-Match`.
+
+    Raises:
+        SourceError: The URL cannot be requested.
+    """
     try:
         address = read_url(url)
     except InvalidUrlError:
         raise SourceError("the URL is not valid.") from None
-    # RFC 3986, section 3.2.1: a user in a URL is shown by logs and messages, a header is not.
+    # RFC 3986, section 3.2.1: logs and messages show URLs, so the user goes into a header.
     bare_url = address.copy_with(userinfo=b"", fragment=None)
     if not address.host or (address.port or 0) > _LARGEST_PORT:
         raise SourceError("the URL has no host, or its port is not valid.")
@@ -46,7 +54,7 @@ def make_document_request(url: str, conditions: Mapping[str, str] | None = None)
 
 
 def add_auth(request: httpx.Request, auth: RequestAuth) -> httpx.Request:
-    """Return a request without arguments with credentials added; its own headers stay."""
+    """Return a request without arguments, with credentials added; its own headers stay."""
     headers = list(request.headers.raw)
     for name, text in requests.auth_headers(set(), auth):
         if name not in request.headers:

@@ -1,4 +1,4 @@
-"""How a server ends: by signals, in order and quietly."""
+"""Stop a server on signals, in order and without tracebacks."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-# 128 + SIGINT, as shells have it.
-INTERRUPTED = 130  # the exit code of a command that SIGINT has ended
+INTERRUPTED = 130  # the exit code of a command that SIGINT ended: 128 + 2, as in shells
 
 
 @contextmanager
@@ -30,7 +29,7 @@ def handle_signals(act: Callable[[int], object]) -> Iterator[None]:
 
 @contextmanager
 def silence_aborted_calls(ending: Callable[[], bool]) -> Iterator[None]:
-    """Drop log records while a server ends: aborted calls would log tracebacks."""
+    """Drop log records while a server stops, as aborted calls would log tracebacks."""
 
     def is_logged(_: logging.LogRecord) -> bool:
         return not ending()

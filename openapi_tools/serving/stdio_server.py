@@ -1,7 +1,7 @@
 """A server for one client on standard input and output.
 
-A client starts such a process again and again and waits for it, so this module imports nothing that
-only servers over HTTP need: neither uvicorn nor the tables of `[serve]`.
+Clients start such a process often and wait for it, so this module imports nothing that only servers
+over HTTP need: neither uvicorn nor the tables of `[serve]`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def start_toolset_apis(
         toolset: Its tools.
         mode: How they are offered, as in `[serve]`.
         log: The form of the log, `text` or `json`.
-        read: Loads them again, in a thread, on SIGHUP and after changes; None if they never change.
+        read: Loads them again, in a thread, on SIGHUP and after changes; None to keep them.
         has_changed: Returns whether they may have changed.
     """
     if log == "json":

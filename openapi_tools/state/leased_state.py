@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
     from contextlib import AbstractAsyncContextManager
 
-BURST = 0.04  # seconds' worth of calls that may come early
-AHEAD = 0.25  # seconds: a permit due sooner is taken now and waited for, without another round trip
+BURST = 0.04  # seconds: calls of that time may come early
+AHEAD = 0.25  # seconds: a permit due sooner is taken now, which saves a round trip
 _LONGEST_PAUSE = 1.0
 _ANY = 10**9  # more slots than holders
 
 
 class Limit(NamedTuple):
-    """How many may hold a slot of a key at once, and how many are granted one in a second."""
+    """How many holders a key may have at once, and how many slots it grants per second."""
 
     key: str
     concurrency: int | None
@@ -31,7 +31,7 @@ class Limit(NamedTuple):
 
 
 class Lease(NamedTuple):
-    """A slot that a holder asks for; it ends after `seconds` unless it is renewed."""
+    """A slot that a holder asks for, which ends after `seconds` unless it is renewed."""
 
     key: str
     holder: str
@@ -81,8 +81,9 @@ class LeasedState(ABC):
     async def acquire_all(self, leases: Sequence[Lease]) -> Permit:
         """Take all slots and permits of one holder, or none of them.
 
-        A state that does so in one round trip overrides this. It returns FULL if a permit before
-        the last one is not due yet. By default FULL, after which they are taken one by one.
+        A state that can do so in one round trip overrides this, and returns FULL if a permit before
+        the last one is not due yet. By default it is FULL for several, which are then taken one by
+        one.
         """
         return await self.acquire(leases[0]) if len(leases) == 1 else FULL
 
@@ -110,13 +111,13 @@ class LeasedState(ABC):
 
     @asynccontextmanager
     async def hold_at_once(self, limits: Sequence[Limit], seconds: float) -> AsyncGenerator[bool]:
-        """Hold a slot of each limit if all are to be had in one round trip; False if not."""
+        """Hold a slot of each limit, if one round trip grants them all; yields whether it did."""
         holder = new_holder()
         leases = [
             Lease(limit.key, holder, limit.concurrency, limit.rate, seconds) for limit in limits
         ]
         queues = self._queues_of_loop()
-        if any(lease.key in queues for lease in leases):  # others wait, and came before
+        if any(lease.key in queues for lease in leases):  # others came earlier and still wait
             yield False
             return
         async with self.hold(leases, self.acquire_all(leases)) as is_granted:
@@ -126,7 +127,7 @@ class LeasedState(ABC):
     async def hold(
         self, leases: Sequence[Lease], permit: Awaitable[Permit]
     ) -> AsyncGenerator[bool]:
-        """Hold leases as soon as their permit is there; False if it is refused."""
+        """Hold leases once their permit is granted; yields False if it is refused."""
         held = [lease for lease in leases if lease.concurrency is not None]
         renewal: _Renewal | None = None
         try:
@@ -140,12 +141,12 @@ class LeasedState(ABC):
             if renewal is not None:
                 renewal.end()
             if held:
-                with suppress(CallError, TimeoutError):  # else its lease ends
+                with suppress(CallError, TimeoutError):  # the lease ends by itself
                     async with asyncio.timeout(1):
                         await self.release_all(held)
 
     async def wait_for_permit(self, key: str, acquire: Callable[[], Awaitable[Permit]]) -> Permit:
-        """Ask until a permit is granted, after all who came before."""
+        """Ask until a permit is granted, in the order of the callers."""
         async with self._wait_in_queue(key):
             while not (permit := await acquire()).is_granted:
                 # Random, so that processes do not ask in step.
@@ -172,8 +173,8 @@ class LeasedState(ABC):
 
 
 def new_holder() -> str:
-    """Return the name of a holder that no other one has."""
-    return f"{random.getrandbits(64):016x}"  # no secret; others in a fork
+    """Return a unique name for a holder."""
+    return f"{random.getrandbits(64):016x}"  # not a secret; a forked process is seeded again
 
 
 class _Renewal:
@@ -184,11 +185,11 @@ class _Renewal:
         # Twice within a lease, so that one lost renewal does not lose the slot.
         self._pause = leases[0].seconds / 3
         self._task: asyncio.Task[None] | None = None
-        # Most holders end before, and need no task.
+        # Most holders end earlier, and need no task.
         self._timer = asyncio.get_running_loop().call_later(self._pause, self._begin)
 
     def end(self) -> None:
-        """Renew the leases no more."""
+        """Stop renewing the leases."""
         self._timer.cancel()
         if self._task is not None:
             self._task.cancel()
@@ -197,7 +198,7 @@ class _Renewal:
         self._task = asyncio.create_task(self._renew())
 
     async def _renew(self) -> None:
-        # Without limits, so that a state which has lost its data takes the holder in again.
+        # Without limits, so that a state that lost its data accepts the holder again.
         renewals = [lease._replace(concurrency=_ANY, rate=None) for lease in self._leases]
         while True:
             for renewal in renewals:

@@ -32,7 +32,7 @@ class RedisChannel:
 
     Args:
         make_connection: Returns a new connection of redis-py.
-        retry: How commands are tried again whose connection was lost.
+        retry: How commands are repeated after the connection was lost.
     """
 
     def __init__(self, make_connection: Callable[[], Any], retry: Retry) -> None:
@@ -44,7 +44,7 @@ class RedisChannel:
         self._is_read = False  # by a caller, or by the task
 
     async def run_script(self, script: str, keys: Sequence[str], arguments: Sequence[Word]) -> Any:
-        """Return the response of a script, which Redis is sent once and then knows."""
+        """Run a script and return its response; Redis gets the text only once."""
         words = (len(keys), *keys, *arguments)
         return await self._retry.call_with_retry(partial(self._run_once, script, words), _ignore)
 
@@ -53,7 +53,7 @@ class RedisChannel:
         try:
             return await self._evaluate(script, words)
         except LostError:
-            # It may have been closed long ago, which only a command notices.
+            # An idle connection may have been closed long ago; only a command notices.
             if not was_open:
                 raise
             return await self._evaluate(script, words)
@@ -65,10 +65,14 @@ class RedisChannel:
             return await self.execute("EVAL", script, *words)
 
     async def execute(self, *command: Word) -> Any:
-        """Return the response to a command; raises the errors of redis-py."""
+        """Return the response to a command.
+
+        Raises:
+            RedisError: As redis-py does.
+        """
         connection = self._connection or await self._connect()
         response = asyncio.get_running_loop().create_future()
-        # No other task may run between this line and the write, which the next call begins with.
+        # Responses come in the order of the writes, so no task may run between this and the write.
         self._pending.append(response)
         try:
             packed = connection.pack_command(*command)
@@ -88,7 +92,7 @@ class RedisChannel:
         for response in pending:
             if not response.done():
                 response.set_exception(LostError(reason))
-                response.exception()  # whoever reads raises the cause itself
+                response.exception()  # marks it as retrieved: the reading caller raises the cause
         if self._reader is not None and self._reader is not asyncio.current_task():
             self._reader.cancel()
         self._reader, self._is_read = None, False
@@ -108,7 +112,7 @@ class RedisChannel:
             return self._connection
 
     async def _read_until(self, response: asyncio.Future[Any], connection: Any) -> None:
-        # The first of several callers reads, which saves a task where there is one caller only.
+        # The first caller reads for all, so that a single caller needs no task.
         self._is_read = True
         try:
             while not response.done():
@@ -116,7 +120,7 @@ class RedisChannel:
         finally:
             if connection is self._connection:
                 self._is_read = False
-                if self._pending:  # of others; or of this caller, who leaves
+                if self._pending:  # others wait, or this caller was cancelled
                     self._is_read = True
                     self._reader = asyncio.create_task(self._read_rest(connection))
 
@@ -133,7 +137,7 @@ class RedisChannel:
     async def _read_response(self, connection: Any) -> None:
         value, refusal = None, None
         try:
-            # Who leaves in the middle leaves the rest to the next reader.
+            # If this reader is cancelled, the next one reads the rest of the response.
             value = await connection.read_response(disconnect_on_error=False)
         except ResponseError as error:
             refusal = error
@@ -144,7 +148,7 @@ class RedisChannel:
         if connection is not self._connection:
             return
         response = self._pending.popleft()
-        if response.done():  # its caller has left
+        if response.done():  # its caller was cancelled
             return
         if refusal is None:
             response.set_result(value)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("openapi_tools")
 
 VARIABLE = "OPENAPI_TOOLS_STATE_KEY"
-# Each key is hashed once by SHA-256, which slows no guessing down: it has to be random, not a
+# Each key is hashed once by SHA-256, which does not slow down guessing: it must be random, not a
 # password. 32 characters of `openssl rand -base64` hold 192 bits or more.
 _LEAST_KEY = 32
 # The length that AES-GCM is made for (NIST SP 800-38D, section 5.2.1.1).
@@ -44,8 +44,8 @@ _MARK = b"\x01"  # how encrypted values begin
 _CONNECTIONS = 50  # of one event loop
 _LEASE_KEYS = 1000  # names in Redis that are remembered
 _PATIENCE = 3.0  # seconds for one command, with its retries
-# Else hundreds of calls in flight would each wait _PATIENCE for the same dead server.
-_QUIET = 0.1  # seconds after a failure without another try
+# Otherwise hundreds of calls in flight would each wait _PATIENCE for the same dead server.
+_QUIET = 0.1  # seconds after a failure in which no command is tried
 _RETRIES = 4  # with pauses of 0.75 s in all: as long as a restart takes
 _OPEN: set[object] = set()  # generators that close connections when their event loop ends
 # In a forked process: the parent's clients, which it must not close.
@@ -53,8 +53,8 @@ _LEFT_BEHIND: list[object] = []
 
 # One script, as Redis runs each alone: no other process can take the slot between the count and
 # the entry. Redis's own clock, as those of the processes may differ by more than a lease.
-# Acquires or renews leases, and permits of their rates, or none of them; times are microseconds of
-# Redis's clock. Who waits for one but the last takes no place from others meanwhile.
+# Acquires or renews all leases and permits of their rates, or none; times are microseconds of
+# Redis's clock. Only the last permit may be due later: nobody holds slots of others while waiting.
 _ACQUIRE = """
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
@@ -88,8 +88,8 @@ for n = 1, last do
 end
 return {1, wait}
 """
-# Takes the lock of a value, and gives it, or stores one where there is none. If the connection is
-# lost, a script runs again: then it finds what it has stored.
+# Takes the lock of a value and returns the value, or stores one if there is none. After a lost
+# connection the script runs again, and finds what it stored.
 _LOCK_VALUE = """
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
@@ -112,7 +112,7 @@ for _, key in ipairs(KEYS) do redis.call('ZREM', key, ARGV[1]) end
 
 
 class _Connections(NamedTuple):
-    """Of one event loop.
+    """The connections of one event loop.
 
     Attributes:
         client: For values, which may be large.

@@ -36,7 +36,7 @@ from openapi_tools.testing.mock_state import MockState
 from openapi_tools.testing.recording import RecordedCall, read_arguments
 from openapi_tools.tools.exchange_records import describe_request, hide_headers, read_body
 from openapi_tools.toolsets.toolset import Toolset
-from openapi_tools.transport.asgi import answer_request
+from openapi_tools.transport.asgi import serve_request
 from openapi_tools.transport.doubles import FunctionTransport, make_client
 from openapi_tools.validation.check_cost import SMALL_TEXT
 
@@ -193,7 +193,7 @@ class MockApi:
             await send({"type": f"{message}.complete"})
         if scope["type"] != "http":
             return
-        await answer_request(self._respond, ADDRESS, scope, receive, send)
+        await serve_request(self._respond, ADDRESS, scope, receive, send)
 
     async def _respond(self, request: httpx.Request) -> httpx.Response:
         target = request.url.raw_path.decode("ascii")

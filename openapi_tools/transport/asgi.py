@@ -1,4 +1,4 @@
-"""Requests to an ASGI application in this process, and requests that an application receives."""
+"""Send requests to an ASGI application in this process, or serve those that one receives."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ logger = logging.getLogger("openapi_tools")
 
 
 def application_client(app: Any, largest: int) -> httpx.AsyncClient:
-    """Return a client whose requests go to an application; `largest` bounds a response's bytes."""
+    """Return a client that sends to an application; `largest` limits the bytes of a response."""
 
     async def call_app(scope: Any, receive: Any, send: Any) -> None:
         size = 0
@@ -23,7 +23,7 @@ def application_client(app: Any, largest: int) -> httpx.AsyncClient:
         async def send_bounded(message: Any) -> None:
             nonlocal size
             await asyncio.sleep(0)  # lets a deadline end a stream
-            await send(message)  # httpx keeps all of it, and so reports a body that is too large
+            await send(message)  # httpx reads the whole body, and reports one that is too large
             size += len(message.get("body", b""))
             if size > largest:
                 raise OSError(f"the response has more than {largest:,} bytes")
@@ -37,17 +37,24 @@ def application_client(app: Any, largest: int) -> httpx.AsyncClient:
     return httpx.AsyncClient(transport=httpx.ASGITransport(call_app, raise_app_exceptions=False))
 
 
-async def answer_request(
+async def serve_request(
     respond: Callable[[httpx.Request], Awaitable[httpx.Response]],
     base_url: str,
     scope: Any,
     receive: Any,
     send: Any,
 ) -> None:
-    """Answer an application's request with the response that a function returns.
+    """Send the response that a function returns for a request to an application.
 
-    A timeout that it raises is silence, until the client leaves; another error of a network ends
-    the connection in the middle of a response.
+    If the function raises a timeout, nothing is sent until the client disconnects; any other
+    transport error ends the connection in the middle of a response.
+
+    Args:
+        respond: The function.
+        base_url: What the URL of the request begins with.
+        scope: The request, as ASGI has it.
+        receive: Returns the parts of its body.
+        send: Sends the parts of the response.
     """
     request = await _read_request(base_url, scope, receive)
     try:

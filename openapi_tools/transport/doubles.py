@@ -1,4 +1,4 @@
-"""What stands in the place of a network in tests: transports, their clients and responses."""
+"""Test doubles of the network: transports, their clients and responses."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
     Respond = Callable[[httpx.Request], Awaitable[httpx.Response]]
 
-# What a client raises if the server closes the connection, and if it does not respond.
+# Raised by a client whose server closes the connection, or does not respond.
 RESET_ERROR: type[httpx.TransportError] = httpx.ReadError
 TIMEOUT_ERROR: type[httpx.TransportError] = httpx.ReadTimeout
 
 
 class FunctionTransport(httpx.AsyncBaseTransport):
-    """A transport whose responses a function returns; it gets each request with its body read."""
+    """A transport that gets its responses from a function; request bodies have been read."""
 
     def __init__(self, respond: Respond) -> None:
         self._respond = respond
@@ -29,7 +29,7 @@ class FunctionTransport(httpx.AsyncBaseTransport):
 
 
 class _MockClient(httpx.AsyncClient):
-    """A client for the calls of a document, which does not fetch the document itself."""
+    """A client for calls only: `load_tools` fetches the document without it."""
 
     fetches_documents = False
 
@@ -41,16 +41,23 @@ def make_client(
     needs_credentials: bool = False,
     fetches_documents: bool = True,
 ) -> httpx.AsyncClient:
-    """Return a client for `load_tools`; the options are those of `httpx.AsyncClient`."""
+    """Return a client for `load_tools`.
+
+    Args:
+        transport: Sends the requests.
+        options: Options of `httpx.AsyncClient`.
+        needs_credentials: Whether a call without its credentials is refused, as usual.
+        fetches_documents: Whether documents are fetched with this client, too.
+    """
     kind = httpx.AsyncClient if fetches_documents else _MockClient
-    # An authentication that does nothing: with any, calls without credentials are sent.
+    # A client with `auth` sends calls without credentials; this one adds nothing.
     client_options = options if needs_credentials else {"auth": httpx.Auth(), **options}
     return kind(transport=transport, **client_options)
 
 
 def make_network_transport() -> httpx.AsyncBaseTransport:
     """Return a transport over the network that keeps no connections."""
-    # The document of the tools is fetched in another event loop than the calls run in.
+    # Documents are fetched in another event loop than that of the calls.
     return httpx.AsyncHTTPTransport(limits=httpx.Limits(max_keepalive_connections=0))
 
 
@@ -63,7 +70,7 @@ def make_response(
 
 
 def copy_response(value: object) -> httpx.Response | None:
-    """Return a copy of a response, as each one is sent once; None for another value."""
+    """Return a copy of a response, as each can be sent only once; None for other values."""
     if not isinstance(value, httpx.Response):
         return None
     return httpx.Response(value.status_code, headers=value.headers, content=value.content)

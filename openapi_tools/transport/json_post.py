@@ -1,4 +1,4 @@
-"""JSON that is sent to an endpoint which is no tool of a document."""
+"""Post JSON to an endpoint that no document describes, such as a model."""
 
 from __future__ import annotations
 
@@ -15,9 +15,15 @@ if TYPE_CHECKING:
 async def post_json(
     url: httpx.URL, body: Any, headers: Mapping[str, str], *, largest: int
 ) -> tuple[int, httpx.Headers, bytes]:
-    """Return status, headers and content of the response; no redirect is followed.
+    """Post JSON, and return status, headers and content of the response.
 
-    There is no time limit: the caller has one.
+    Redirects are not followed, and there is no timeout: the caller has one.
+
+    Args:
+        url: The URL of the endpoint.
+        body: JSON data.
+        headers: Further headers, such as credentials.
+        largest: The limit of the response's bytes.
 
     Raises:
         CallError: `connection` if there is no response, with the kind of the failure; `too_large`

@@ -19,11 +19,15 @@ LONGEST_CACHED = 512  # characters of a URL
 
 
 class InvalidUrlError(ValueError):
-    """A string is not a URL, or not one that may be requested."""
+    """A string is not a valid URL, or may not be requested."""
 
 
 def read_url(text: str, base: httpx.URL | None = None) -> httpx.URL:
-    """Return a URL, absolute or relative to `base`; every part of it is valid."""
+    """Return a URL, absolute or relative to `base`.
+
+    Raises:
+        InvalidUrlError: A part of it is not valid.
+    """
     try:
         url = httpx.URL(text) if base is None else base.join(text)
         url.host  # noqa: B018 -- decodes `xn--` labels, with errors of other packages
@@ -32,13 +36,22 @@ def read_url(text: str, base: httpx.URL | None = None) -> httpx.URL:
     return url
 
 
-# Many calls of a tool go to one URL, and to read it takes a tenth of a call's time.
+# Many calls of a tool go to one URL, and parsing it takes a tenth of a call's time.
 read_cached_url = lru_cache(maxsize=256)(read_url)
-"""As `read_url`, for short URLs without a query and user: these may be secret."""
+"""As `read_url`, but only for short URLs without query and user, which may be secret."""
 
 
 def resolve_api_url(target: str, base: httpx.URL, server: str) -> httpx.URL:
-    """Return the URL that a response names, if it is the API's; raise InvalidUrlError otherwise."""
+    """Return the URL that a response refers to.
+
+    Args:
+        target: The reference, absolute or relative.
+        base: The URL of the request.
+        server: The URL of the server, which the target must be below.
+
+    Raises:
+        InvalidUrlError: It is not a URL, or not below the server's.
+    """
     target = target.strip()
     if _UNSENDABLE.search(target):
         raise InvalidUrlError("it is not a URL")
@@ -55,13 +68,13 @@ def resolve_api_url(target: str, base: httpx.URL, server: str) -> httpx.URL:
 
 @lru_cache(maxsize=256)
 def _server_parts(server: str) -> tuple[str, bytes, str]:
-    home = read_url(str(read_url(server)))  # which drops a default port
+    home = read_url(str(read_url(server)))  # a second parse drops a default port
     path = home.raw_path.partition(b"?")[0].decode("ascii")
     return home.scheme, home.netloc.lower(), path.rstrip("/")
 
 
 def remove_pairs(url: httpx.URL, names: Collection[str]) -> httpx.URL:
-    """Return a URL without the pairs of its query that have one of the names."""
+    """Return a URL without the query parameters of these names."""
     if not names:
         return url
     pairs = url.query.decode("ascii").split("&")

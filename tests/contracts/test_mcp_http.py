@@ -131,10 +131,10 @@ def api():
 
 
 @pytest.fixture
-def quick_signs(monkeypatch):
-    """Have signs of life sent at once."""
-    monkeypatch.setattr(mcp_exchange, "_SLOW", 0.01)
-    monkeypatch.setattr(mcp_exchange, "_KEEP_ALIVE", 0.05)
+def quick_pings(monkeypatch):
+    """Send pings at once."""
+    monkeypatch.setattr(mcp_exchange, "_WATCH_AFTER", 0.01)
+    monkeypatch.setattr(mcp_exchange, "_PING_INTERVAL", 0.05)
 
 
 def result_of(body):
@@ -177,7 +177,7 @@ async def test_who_takes_only_a_stream_is_refused(era, api):
         assert (await peer.call("b", accept=EVENTS)).status_code == 406
 
 
-@pytest.mark.usefixtures("quick_signs")
+@pytest.mark.usefixtures("quick_pings")
 @pytest.mark.parametrize(("accept", "sign"), [(BOTH, b": ping\r\n\r\n"), (JSON, b" ")])
 async def test_a_slow_call_shows_signs_of_life(era, api, accept, sign):
     async with peer_of(api.server(), era) as peer, peer.stream("a", accept=accept) as response:
@@ -445,7 +445,7 @@ async def gateway(folder, url):
 async def test_a_slow_call_keeps_its_connection_through_nginx(
     api, mode, progress, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(mcp_exchange, "_KEEP_ALIVE", 0.3)
+    monkeypatch.setattr(mcp_exchange, "_PING_INTERVAL", 0.3)
     heard = []
 
     async def note(*facts):

@@ -195,7 +195,7 @@ async def test_a_session_is_opened_and_closed_and_has_its_own_stream():
 
 @pytest.mark.parametrize("mode", MODES)
 async def test_signs_of_life_are_sent_while_a_call_goes_on(mode, monkeypatch):
-    monkeypatch.setattr(mcp_exchange, "_KEEP_ALIVE", 0.05)
+    monkeypatch.setattr(mcp_exchange, "_PING_INTERVAL", 0.05)
     alive = asyncio.Event()
     message, headers = (CALL, {}) if mode == "legacy" else (stateless(), STATELESS)
 
