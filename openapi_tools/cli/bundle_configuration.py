@@ -1,6 +1,6 @@
-"""The configuration of a bundle: that of its author, with the documents and files it names.
+"""The configuration in a bundle: its author's, with the documents and files that it names.
 
-What only this machine has, such as folders, and what looks like a secret is refused.
+Paths of this machine, and values that look like secrets, are refused.
 """
 
 from __future__ import annotations
@@ -35,15 +35,17 @@ class BundledApi:
     """One API of a bundle.
 
     Attributes:
-        name: What the names of its files begin with.
-        prefix: What the names of its variables begin with.
+        name: The beginning of the names of its files.
+        prefix: The beginning of the names of its variables.
         toolset: Its tools, with the settings of the command.
-        table: Its table in the configuration of the author.
-        place: Of that table, for messages.
-        folder: That the paths of the table are relative to.
+        table: Its table in the author's configuration.
+        place: Where that table is, for messages.
+        folder: The folder that paths in the table are relative to.
         address: The URL of its document; empty if the document is in the bundle.
-        overlays: Those of the command.
-        given: The schemes that options of the command have a credential for.
+        overlays: The overlays of the command.
+        option_schemes: The security schemes whose credentials are options of the command.
+        variables: The environment variables that `write_table` found.
+        files: The files that `write_table` copied, by name.
     """
 
     name: str
@@ -54,12 +56,17 @@ class BundledApi:
     folder: Path
     address: str = ""
     overlays: Sequence[str | Path] = ()
-    given: Collection[str] = ()
+    option_schemes: Collection[str] = ()
     variables: list[Variable] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)
 
     def write_table(self) -> dict[str, Any]:
-        """Return the table for the bundle; `files` and `variables` get what it names."""
+        """Return the table for the bundle, and fill `files` and `variables` with what it names.
+
+        Raises:
+            SettingsError: The table names paths of this machine, or has a secret.
+            SourceError: A file that it names cannot be read.
+        """
         self._refuse_paths()
         table = {key: value for key, value in self.table.items() if key != "overlays"}
         refuse_secrets(table, self.place)
@@ -73,29 +80,26 @@ class BundledApi:
             table["source"] = f"{self.name}.json"
             self.files[table["source"]] = write_document(self.toolset.bundled)
             if table.pop("lock", ""):
-                # The document is as it was accepted; its copy in one file is not, to a lock.
+                # The lock was checked on this machine, and would not match the bundled document.
                 names = [tool.form[0] for tool in self.toolset]  # type: ignore[attr-defined]  # loaded tools
                 table["select"] = {"names": names}
-        self._name_other_variables(table)
+        self._describe_other_variables(table)
         table["credentials"] = self._name_credentials()
         return table
 
     def _refuse_paths(self) -> None:
         for name in self.table.get("settings", {}):
             if name in setting_names() and holds_paths(name):
-                reason = f"settings.{name} names a file or folder of this machine, which the"
-                raise SettingsError(f"{self.place}: {reason} bundle's users do not have.")
+                reason = f"settings.{name} names a file or folder of this machine; remove it."
+                raise SettingsError(f"{self.place}: {reason}")
 
     def _copy_overlays(self) -> Iterator[str]:
-        # Applied to a document of the bundle already; one at a URL is read again at each start.
-        own = (each if "://" in each else self.folder / each for each in self._own_overlays())
-        for number, overlay in enumerate([*own, *self.overlays], start=1):
-            name = f"{self.name}-overlay-{number}"
-            yield overlay if isinstance(overlay, str) else self._copy_file(overlay, name)
-
-    def _own_overlays(self) -> Iterable[str]:
-        overlays: Iterable[str] = self.table.get("overlays", ())
-        return overlays
+        # Only for a document at a URL, which each start reads again; others have them applied.
+        names: Iterable[str] = self.table.get("overlays", ())
+        listed = (name if "://" in name else self.folder / name for name in names)
+        for number, overlay in enumerate([*listed, *self.overlays], start=1):
+            stem = f"{self.name}-overlay-{number}"
+            yield overlay if isinstance(overlay, str) else self._copy_file(overlay, stem)
 
     def _copy_file(self, path: Path, stem: str) -> str:
         name = f"{stem}{path.suffix}"
@@ -108,11 +112,11 @@ class BundledApi:
 
     def _copy_lock(self, path: Path) -> str:
         if tool_lock.read_lock(path).is_package:
-            reason = "lock names a generated package; write a lock with `openapi-tools lock`"
-            raise SettingsError(f"{self.place}: {reason}, which a bundle can hold.")
+            reason = "lock names a generated package; write a lock file with `openapi-tools lock`."
+            raise SettingsError(f"{self.place}: {reason}")
         return self._copy_file(path, f"{self.name}.lock")
 
-    def _name_other_variables(self, table: Mapping[str, Any]) -> None:
+    def _describe_other_variables(self, table: Mapping[str, Any]) -> None:
         rest = {key: value for key, value in table.items() if key != "credentials"}
         for name in dict.fromkeys(find_variables(rest)):
             is_address = name in find_variables(rest.get("base_url"))
@@ -124,7 +128,7 @@ class BundledApi:
         credentials: dict[str, Any] = dict(self.table.get("credentials", {}))
         operations = (tool.operation for tool in self.toolset)
         for name, _, value in name_credentials(self.prefix, operations, schemes):
-            if name not in self.given:
+            if name not in self.option_schemes:
                 credentials.setdefault(name, value)
         for name, value in credentials.items():
             self.variables.extend(self._describe_credential(name, schemes.get(name), value))
@@ -153,22 +157,31 @@ class BundledApi:
         )
 
 
-def find_given_schemes(
+def find_option_schemes(
     schemes: Mapping[str, SecurityScheme], options: Mapping[str, Any]
 ) -> set[str]:
-    """Return the security schemes that options of a command have a credential for."""
-    given = {pair.partition("=")[0] for pair in options.get("credentials", ())}
+    """Return the security schemes whose credentials are options of a command."""
+    names = {pair.partition("=")[0] for pair in options.get("credentials", ())}
     for name, scheme in schemes.items():
         is_bearer = scheme.type in _BEARER_TYPES or scheme.scheme == "bearer"
         if (options.get("bearer") and is_bearer) or (
             options.get("basic") and scheme.scheme == "basic"
         ):
-            given.add(name)
-    return given
+            names.add(name)
+    return names
 
 
 def refuse_secrets(value: Any, place: str, name: str = "") -> None:
-    """Raise SettingsError for a string that has, or looks like, a secret."""
+    """Check that no string in a value is, or contains, a secret.
+
+    Args:
+        value: JSON data.
+        place: Where the value is, for messages.
+        name: The dotted keys that lead to it.
+
+    Raises:
+        SettingsError: A string looks like a secret.
+    """
     if isinstance(value, dict):
         for key, part in value.items():
             refuse_secrets(part, place, f"{name}.{key}".strip("."))
@@ -176,7 +189,7 @@ def refuse_secrets(value: Any, place: str, name: str = "") -> None:
         for part in value:
             refuse_secrets(part, place, name)
     elif isinstance(value, str) and _holds_secret(name.rpartition(".")[2], value):
-        reason = f"{name} looks like a secret, which a bundle must not hold".strip()
+        reason = f"{name} looks like a secret, which a bundle must not contain".strip()
         raise SettingsError(f"{place}: {reason}; write a reference, '${{NAME}}'.")
 
 

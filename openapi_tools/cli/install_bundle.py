@@ -1,17 +1,17 @@
-"""`openapi-tools install --bundle`: the server as a file that a client installs."""
+"""`openapi-tools install --bundle`: write the server as a file that clients install."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from zipfile import is_zipfile
 
 import click
 from click.core import ParameterSource
 
 from openapi_tools.cli.application_names import is_application
-from openapi_tools.cli.bundle_configuration import BundledApi, find_given_schemes, refuse_secrets
+from openapi_tools.cli.bundle_configuration import BundledApi, find_option_schemes, refuse_secrets
 from openapi_tools.cli.command_options import config_option, option_values, read_setting_options
 from openapi_tools.cli.output import PROGRAM, print_note
 from openapi_tools.cli.serve_arguments import list_serve_options, parse_serve_options
@@ -42,13 +42,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _VARIABLE = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)")
-_MODE = 0o644
+_FILE_MODE = 0o644
 _LONGEST_NAME = 40
-# What they say is in the configuration of the bundle, or is said again.
-_LEFT_OUT = ("--config", "--overlay", "--mode", "--transport")
-_SERVE_KEYS = ("mode", "ask", "strict", "refresh", "log")  # of `[serve]`: not about HTTP
+# Their values are in the bundle's configuration, or written again.
+_OMITTED_OPTIONS = ("--config", "--overlay", "--mode", "--transport")
+_SERVE_KEYS = ("mode", "ask", "strict", "refresh", "log")  # of `[serve]`, except those for HTTP
 _USER_KEYS = ("auth", "roles")
 _EXTRAS = {"http_cache": "http-cache", "check_responses": "testing"}  # of settings
+
+
+class _Description(NamedTuple):
+    """What a manifest says about the APIs; see `Bundle`."""
+
+    title: str
+    version: str = ""
+    summary: str = ""
+    author: str = ""
 
 
 def write_bundle(path: Path, arguments: Sequence[str], *, name: str | None, yes: bool) -> int:
@@ -60,20 +69,22 @@ def write_bundle(path: Path, arguments: Sequence[str], *, name: str | None, yes:
         serves_several = config is not None and has_apis(config)
         _check_options(context, serves_several=serves_several)
         if config is not None and serves_several:
-            apis, tables = [*_read_apis(config)], read_tables(config)[0].get("serve", {})
-            serve = {key: tables[key] for key in _SERVE_KEYS if key in tables}
+            apis = list(_read_apis(config))
+            table = read_tables(config)[0].get("serve", {})
+            serve = {key: table[key] for key in _SERVE_KEYS if key in table}
         else:
             apis, serve = [_read_api(spec, config)], None
         bundle = _plan_bundle(apis, serve, context, arguments, name=name)
     data = build_bundle(bundle)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, data, mode=_MODE)
+        replace_file(path, data, mode=_FILE_MODE)
     except OSError as error:
         raise OutputError(f"cannot be written ({error.strerror}).", path=str(path)) from None
     print_note(f"{path} written: {format_count(len(bundle.tools), 'tool')}, {len(data):,} bytes.")
     if bundle.variables:
-        print_note(f"its user is asked for {', '.join(each.name for each in bundle.variables)}.")
+        names = ", ".join(each.name for each in bundle.variables)
+        print_note(f"clients that install it ask for {names}.")
     return 0
 
 
@@ -87,12 +98,12 @@ def _check_file(path: Path, *, yes: bool) -> None:
 
 def _check_options(context: click.Context, *, serves_several: bool) -> None:
     if context.params["transport"] == "http":
-        raise click.UsageError("a bundle is started over stdio; leave out --transport http.")
+        raise click.UsageError("a bundle is served over stdio; leave out --transport http.")
     check_serve_options(has_config=serves_several)
     check_stdio_options()
     if is_application(context.params["spec"] or ""):
-        reason = "an application is on this machine only"
-        raise click.UsageError(f"{reason}; pass its document, as a file or a URL.")
+        reason = "an application is only on this machine"
+        raise click.UsageError(f"{reason}; pass its document as a file or URL.")
     for option in filter(holds_paths, setting_names() & read_setting_options().keys()):
         reason = "names a file or folder of this machine"
         raise click.UsageError(f"--{option.replace('_', '-')} {reason}; leave it out.")
@@ -116,7 +127,7 @@ def _read_api(spec: str | None, config: Path | None) -> BundledApi:
         folder=Path() if config is None else config.parent,
         address=address if isinstance(address, str) and "://" in address else "",
         overlays=overlay_options(),
-        given=find_given_schemes(toolset.security_schemes, option_values()),
+        option_schemes=find_option_schemes(toolset.security_schemes, option_values()),
     )
 
 
@@ -126,9 +137,9 @@ def _read_apis(config: Path) -> Iterator[BundledApi]:
         raise SettingsError(fault)
     keys = [f"serve.{key}" for key in _USER_KEYS if key in tables.get("serve", {})]
     keys += [f"apis.{name}.users" for name, api in serving.apis.items() if api.users is not None]
-    for key in keys:
-        reason = "is about the users of a server, and a bundle has one user; leave it out"
-        raise SettingsError(f"{config}: {key}: this {reason}.")
+    if keys:
+        reason = "this is for servers with several users, and a bundle has one; leave it out."
+        raise SettingsError(f"{config}: {keys[0]}: {reason}")
     for name, file in sorted(serving.files.items()):
         address, read_file = file.data.source, cast("Any", file)
         yield BundledApi(
@@ -156,17 +167,22 @@ def _plan_bundle(
         raise click.UsageError("there are no tools to serve; `openapi-tools list` shows them.")
     for warning in secret_warnings(joined):
         print_note(f"warning: {warning}")
-    # Chosen now, as the manifest lists what clients see, and the packages depend on it.
+    # Chosen now, as the manifest lists the offered tools, and the extras depend on the mode.
     offered, mode, _ = offer_tools(joined, _choose_mode(context, serve))
     tables = {api.name: api.write_table() for api in apis}
-    options = list_serve_options(arguments, without=_LEFT_OUT)
+    options = list_serve_options(arguments, without=_OMITTED_OPTIONS)
     refuse_secrets(options, "the options")
     variables = [*_name_option_variables(options), *(v for api in apis for v in api.variables)]
     configuration = tables[names[0]] if serve is None else {"serve": serve, "apis": tables}
-    info = _describe_apis(apis)
+    description = _describe_apis(apis)
     return Bundle(
-        name=name or slug(info["title"]).replace("_", "-")[:_LONGEST_NAME].strip("-") or PROGRAM,
-        **info,
+        name=name
+        or slug(description.title).replace("_", "-")[:_LONGEST_NAME].strip("-")
+        or PROGRAM,
+        title=description.title,
+        version=description.version,
+        summary=description.summary,
+        author=description.author,
         tools=list(offered),
         options=[*options, "--mode", mode, "--transport", "stdio"],
         extras=["mcp", *(["code"] if mode == "code" else []), *_find_extras(toolsets)],
@@ -175,7 +191,7 @@ def _plan_bundle(
             **{path: text for api in apis for path, text in api.files.items()},
             CONFIGURATION: write_tables(configuration),
         },
-        is_open=any(api.address for api in apis),
+        can_change=any(api.address for api in apis),
     )
 
 
@@ -187,22 +203,22 @@ def _choose_mode(context: click.Context, serve: dict[str, Any] | None) -> str:
 
 def _name_option_variables(options: Sequence[str]) -> Iterator[Variable]:
     for name in dict.fromkeys(_VARIABLE.findall(" ".join(options))):
-        yield Variable(name, name, f"The value of ${name} in the options of the server.")
+        yield Variable(name, name, f"The value of ${name} in the server's options.")
 
 
-def _describe_apis(apis: Sequence[BundledApi]) -> dict[str, str]:
+def _describe_apis(apis: Sequence[BundledApi]) -> _Description:
     documents = [api.toolset.document for api in apis]
     titles = [document_info(document)[0] for document in documents]
     if len(apis) > 1:
         listed = ", ".join(title or api.name for title, api in zip(titles, apis, strict=True))
-        return {"title": listed, "version": "", "summary": "", "author": ""}
+        return _Description(title=listed)
     info = as_dict(as_dict(documents[0]).get("info"))
-    return {
-        "title": titles[0],
-        "version": document_info(documents[0])[1],
-        "summary": as_string(info.get("summary")) or as_string(info.get("description")),
-        "author": as_string(as_dict(info.get("contact")).get("name")),
-    }
+    return _Description(
+        title=titles[0],
+        version=document_info(documents[0])[1],
+        summary=as_string(info.get("summary")) or as_string(info.get("description")),
+        author=as_string(as_dict(info.get("contact")).get("name")),
+    )
 
 
 def _find_extras(toolsets: Sequence[Toolset]) -> list[str]:

@@ -35,7 +35,7 @@ _HEADS = {
     "what each is for.",
     "unreachable-tool": "{findings} that a search for its name or summary does not find among "
     "eight; add words that only it has.",
-    "unclear-argument": "{details} of which no word says what they take: {names}",
+    "unclear-argument": "{details} without anything that says what they take: {names}",
     "missing-id": "{findings} without an operationId; add one with a short verb and noun.",
 }
 _NOUNS = {

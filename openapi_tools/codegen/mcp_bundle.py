@@ -1,8 +1,7 @@
 """An MCP bundle: a ZIP archive of a manifest, a server and its documents, which a host installs.
 
-The host asks its user for the credentials and passes them in environment variables. `uv` installs
-the packages that the server needs; this package itself is in the bundle, so that no index has to
-have it.
+The host asks its user for credentials and passes them in environment variables. `uv` installs the
+server's dependencies; this package itself is in the bundle, so no package index needs it.
 
 Spec: MCPB manifest 0.4, github.com/modelcontextprotocol/mcpb, MANIFEST.md.
 """
@@ -32,10 +31,13 @@ _FOLDER = Path(__file__).parent / "bundle_templates"
 _PROJECT = "openapi-tools"
 _PACKAGE = Path(__file__).parents[1]
 _SEMANTIC = re.compile(r"(0|[1-9]\d{0,8})(\.(0|[1-9]\d{0,8})){2}(-[0-9A-Za-z.-]{1,60})?")
-_FIRST_VERSION = "1.0.0"  # of an API whose own version is no semantic one
+_DEFAULT_VERSION = "1.0.0"  # of an API whose own version is not a semantic one
 _EXTRA = re.compile(r"(?:\band\s+)?\bextra\s*==\s*['\"]([\w-]+)['\"]\s*")
-_TITLE, _SUMMARY, _LINE = 80, 300, 160
-_TIME = (1980, 1, 1, 0, 0, 0)  # the first that a ZIP archive can name
+# Characters.
+_LONGEST_TITLE = 80
+_LONGEST_SUMMARY = 300
+_LONGEST_LINE = 160
+_EARLIEST_TIME = (1980, 1, 1, 0, 0, 0)  # in a ZIP archive
 _PLAIN_FILE = 0o100644 << 16
 
 
@@ -52,20 +54,20 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """What a bundle is made of.
+    """The contents of a bundle.
 
     Attributes:
-        name: For programs.
-        title: Of the API, or of the APIs.
-        version: Of the API.
+        name: The identifier of the bundle, such as `museum`.
+        title: The title of the API, or the titles of several.
+        version: The version of the API.
         summary: What the API is for; may be empty.
         author: Who publishes the API; may be empty.
         tools: The tools that clients list.
-        options: Of `serve`, after the configuration.
-        extras: Of this package, which the server needs.
-        variables: What the host asks for.
-        files: The configuration and what it names.
-        is_open: Whether the tools may change, because the document is read from a URL.
+        options: The options of `serve`.
+        extras: The extras of this package that the server needs.
+        variables: The environment variables that the host asks for.
+        files: The configuration and the files that it names.
+        can_change: Whether the tools may change, because a document is read from a URL.
     """
 
     name: str
@@ -78,20 +80,22 @@ class Bundle:
     extras: Sequence[str]
     variables: Sequence[Variable] = ()
     files: Mapping[str, str] = field(default_factory=dict)
-    is_open: bool = False
+    can_change: bool = False
 
 
 def build_bundle(bundle: Bundle) -> bytes:
     """Return the archive; the same bundle gives the same bytes.
 
     Raises:
-        OpenAPIToolsError: This package is not installed, so that its dependencies are unknown.
+        OpenAPIToolsError: This package is not installed, so its dependencies are unknown.
     """
     templates, variables = Templates(_FOLDER), [each.name for each in bundle.variables]
-    project = {"python": _project_field("Requires-Python"), "requirements": []}
-    project["requirements"] = list(find_requirements(bundle.extras))
+    project = {
+        "python": _project_field("Requires-Python"),
+        "requirements": list(find_requirements(bundle.extras)),
+    }
     texts = {
-        "manifest.json": json.dumps(describe_bundle(bundle), indent=2) + "\n",
+        "manifest.json": json.dumps(make_manifest(bundle), indent=2) + "\n",
         "pyproject.toml": templates.render("pyproject.toml", project),
         "server.py": templates.render(
             "server.py", {"options": list(bundle.options), "variables": variables}
@@ -102,9 +106,9 @@ def build_bundle(bundle: Bundle) -> bytes:
     return _write_archive({**files, **dict(_package_files())})
 
 
-def describe_bundle(bundle: Bundle) -> dict[str, Any]:
-    """Return the manifest: strings of documents are on one line, without markup."""
-    title = clean_line(bundle.title, _TITLE) or bundle.name
+def make_manifest(bundle: Bundle) -> dict[str, Any]:
+    """Return the manifest, in which strings of documents are single lines without markup."""
+    title = clean_line(bundle.title, _LONGEST_TITLE) or bundle.name
     count = format_count(len(bundle.tools), "tool")
     arguments = ["run", "--directory", "${__dirname}", "server.py"]
     environment = {each.name: f"${{user_config.{each.name}}}" for each in bundle.variables}
@@ -112,9 +116,9 @@ def describe_bundle(bundle: Bundle) -> dict[str, Any]:
         "manifest_version": "0.4",
         "name": bundle.name,
         "display_name": title,
-        "version": bundle.version if _SEMANTIC.fullmatch(bundle.version) else _FIRST_VERSION,
-        "description": clean_line(bundle.summary, _SUMMARY) or f"The {count} of {title}.",
-        "author": {"name": clean_line(bundle.author, _TITLE) or title},
+        "version": bundle.version if _SEMANTIC.fullmatch(bundle.version) else _DEFAULT_VERSION,
+        "description": clean_line(bundle.summary, _LONGEST_SUMMARY) or f"The {count} of {title}.",
+        "author": {"name": clean_line(bundle.author, _LONGEST_TITLE) or title},
         "server": {
             "type": "uv",
             "entry_point": "server.py",
@@ -126,7 +130,7 @@ def describe_bundle(bundle: Bundle) -> dict[str, Any]:
             "runtimes": {"python": _project_field("Requires-Python")},
         },
     }
-    if bundle.is_open:
+    if bundle.can_change:
         manifest["tools_generated"] = True
     if bundle.variables:
         manifest["user_config"] = {each.name: _describe_variable(each) for each in bundle.variables}
@@ -134,24 +138,24 @@ def describe_bundle(bundle: Bundle) -> dict[str, Any]:
 
 
 def _describe_tool(tool: Any) -> dict[str, str]:
-    title, _, _ = tool.description.strip().partition("\n")
-    return {"name": tool.name, "description": clean_line(title, _LINE)}
+    summary = tool.description.strip().partition("\n")[0]
+    return {"name": tool.name, "description": clean_line(summary, _LONGEST_LINE)}
 
 
 def _describe_variable(variable: Variable) -> dict[str, Any]:
     return {
         "type": "string",
-        "title": clean_line(variable.title, _TITLE) or variable.name,
-        "description": clean_line(variable.description, _LINE) or variable.name,
+        "title": clean_line(variable.title, _LONGEST_TITLE) or variable.name,
+        "description": clean_line(variable.description, _LONGEST_LINE) or variable.name,
         "sensitive": variable.is_secret,
         "required": variable.is_required,
-        # Hosts leave the reference to a value that has none; an empty one is removed.
+        # Without a default, hosts would pass the reference itself; the server drops empty values.
         **({} if variable.is_required else {"default": ""}),
     }
 
 
 def find_requirements(extras: Iterable[str]) -> Iterator[str]:
-    """Yield the packages that this one needs with some extras."""
+    """Yield the requirements of this package with these extras."""
     chosen, seen = set(extras), set()
     for line in _distribution().requires or ():
         requirement, _, marker = line.partition(";")
@@ -189,8 +193,8 @@ def _write_archive(files: Mapping[str, bytes]) -> bytes:
     buffer = io.BytesIO()
     with ZipFile(buffer, "w", ZIP_DEFLATED) as archive:
         for name in sorted(files):
-            # Of no time, mode and system of this machine, so that the bytes do not depend on them.
-            entry = ZipInfo(name, _TIME)
+            # Fixed time, mode and system, so that the bytes do not depend on this machine.
+            entry = ZipInfo(name, _EARLIEST_TIME)
             entry.compress_type, entry.create_system = ZIP_DEFLATED, 3
             entry.external_attr = _PLAIN_FILE
             archive.writestr(entry, files[name])

@@ -1,4 +1,4 @@
-"""Arguments whose words do not say what they take, and words for them from the same document."""
+"""Find arguments that nothing describes, and descriptions for them in the same document."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
     Node = Mapping[str, Any]
 
-# Words that fit any argument, or that name a language of which a string does not show which.
+# Words that fit any argument, or name an expression without saying in which language.
 _VAGUE = """
     arg argument body data expression field filter flags info input item key object option options
     param parameter params payload query text value values where
 """
 _VAGUE_TERMS = frozenset(terms(_VAGUE))
-_TELLING = {
+_DESCRIPTIVE_KEYWORDS = {
     "additionalProperties",
     "allOf",
     "anyOf",
@@ -39,35 +39,35 @@ _TELLING = {
 
 
 class DescribedParameter(NamedTuple):
-    """A parameter of a document without words of its own, and words for it."""
+    """A parameter without a description, and one for it."""
 
     keys: tuple[str | int, ...]
     description: str
 
 
 def find_unclear_arguments(tool: Any) -> list[str]:
-    """Return the arguments of which neither name, description nor schema says what they take."""
+    """Return the arguments whose name, description and schema do not say what they take."""
     schema, body = tool.input_schema, tool.operation.body
-    whole_body = body.argument if body else ""  # the tool's own words are about it
+    whole_body = body.argument if body else ""  # the tool's description describes it
     return [
         name
         for name, part in schema.get("properties", {}).items()
         if name != whole_body
         and f"{{{name}}}" not in tool.path
-        and not _tells_what_it_takes(schema, name, part)
+        and not _is_described(schema, name, part)
     ]
 
 
-def _tells_what_it_takes(schema: Node, name: str, part: Node) -> bool:
+def _is_described(schema: Node, name: str, part: Node) -> bool:
     node = follow_references(schema, part)
-    if node.get("type") == "boolean" or not _TELLING.isdisjoint(node):
+    if node.get("type") == "boolean" or not _DESCRIPTIVE_KEYWORDS.isdisjoint(node):
         return True
     text = f"{name} {part.get('description') or node.get('description') or ''}"
     return any(len(term) > 1 and term not in _VAGUE_TERMS for term in terms(text))
 
 
 def find_descriptions(places: Iterable[LintedOperation], root: Node) -> Mapping[str, str]:
-    """Return the description that most parameters of a name have in a document, by the name."""
+    """Return the most frequent description of the parameters of each name."""
     counts: dict[str, Counter[str]] = {}
     for place in places:
         for _, parameter in _iter_parameters(place, root):
@@ -80,7 +80,7 @@ def find_descriptions(places: Iterable[LintedOperation], root: Node) -> Mapping[
 def describe_unclear_parameters(
     place: LintedOperation, root: Node, descriptions: Mapping[str, str]
 ) -> Iterator[DescribedParameter]:
-    """Yield the unclear parameters of an operation for which its document has words elsewhere."""
+    """Yield the unclear parameters of an operation that are described elsewhere."""
     unclear = {terms(name) or name for name in find_unclear_arguments(place.tool)}
     for keys, parameter in _iter_parameters(place, root):
         name = as_string(parameter.get("name")) or ""

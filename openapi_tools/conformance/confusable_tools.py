@@ -1,7 +1,7 @@
-"""Tools that a reader takes for one another, and tools that their own words do not find.
+"""Find tools that a reader cannot tell apart, and tools that a search for their own words misses.
 
-Both are found by the search index, without a model: only tools that a search for a tool's name or
-summary finds are compared with it, so a document of thousands of operations takes seconds.
+No model is needed. A tool is only compared with those that a search for its name or summary finds,
+so a document of thousands of operations takes seconds.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from openapi_tools.toolsets.toolset import Toolset
 
-_FOUND = 8  # tools that a search of a model returns
-_ALIKE = 0.9  # the share of the words of two descriptions that both have, rare words counting more
-_SHARED_ARGUMENTS = 0.75
+_SEARCH_RESULTS = 8  # as many as a model's search returns
+_ALIKE = 0.9  # the shared part of two descriptions' words, in which rare words count more
+_SHARED_ARGUMENTS = 0.75  # the shared part of two tools' arguments
 _MOST_OWN_WORDS = 2
 MOST_COMPARED = 5_000
 """Tools of a larger set are not compared: it would take minutes."""
@@ -30,19 +30,19 @@ _HUMPS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+")
 
 @dataclass(frozen=True, slots=True)
 class Confusions:
-    """What a reader of the tools would mistake.
+    """Tools that a reader would confuse or not find.
 
     Attributes:
-        confusable: The tools that a tool cannot be told from, by its name.
-        unreachable: The tools that are found in place of one that no phrase of its own words
-            finds among eight, by its name.
+        confusable: By the name of a tool, those that it cannot be told from.
+        unreachable: By the name of a tool that no search for its own words finds, those that are
+            found instead.
     """
 
     confusable: Mapping[str, tuple[str, ...]]
     unreachable: Mapping[str, tuple[str, ...]]
 
     def group_confusable(self) -> list[tuple[str, ...]]:
-        """Return the confusable tools in groups; a tool stands in the first that it fits."""
+        """Return the confusable tools in groups; a tool is in the first that it fits."""
         groups: list[tuple[str, ...]] = []
         grouped: set[str] = set()
         for name, others in self.confusable.items():
@@ -53,11 +53,11 @@ class Confusions:
 
 
 def find_confusions(toolset: Toolset) -> Confusions:
-    """Return the tools that a reader cannot tell apart, and those that no search finds.
+    """Return the tools that a reader cannot tell apart, and those that a search does not find.
 
     Two tools of one method are confusable if nearly all words of their descriptions and arguments
-    are the same, and neither description has a word of what their names, paths or tags differ in.
-    Among more than `MOST_COMPARED` tools nothing is found.
+    are the same, and neither description has a word in which their names, paths or tags differ.
+    More than `MOST_COMPARED` tools are not compared.
     """
     tools = list(toolset) if len(toolset) <= MOST_COMPARED else []
     readings = {tool.name: _Reading.read(tool) for tool in tools}
@@ -68,7 +68,7 @@ def find_confusions(toolset: Toolset) -> Confusions:
     for tool in tools:
         rankings = [_search(toolset, phrase) for phrase in _phrases(tool)]
         near = {name for names in rankings for name in names} - {tool.name}
-        if len(near) >= _FOUND and not any(tool.name in names for names in rankings):
+        if len(near) >= _SEARCH_RESULTS and not any(tool.name in names for names in rankings):
             unreachable[tool.name] = tuple(rankings[0])
         for name in near:
             if _are_alike(readings[tool.name], readings[name], rarity):
@@ -79,7 +79,7 @@ def find_confusions(toolset: Toolset) -> Confusions:
 
 
 def describe_own_words(tool: Any, others: Iterable[Any]) -> str:
-    """Return what tells a tool from others: words of its path, tags or name, else its path."""
+    """Return words of a tool's path, tags or name that the others do not have, or its path."""
     taken = {stem for other in others for stem in _stems(_identity(other))}
     words: dict[tuple[str, ...], str] = {}
     for word in find_words(" ".join((tool.path, *tool.tags, tool.name))):
@@ -89,7 +89,7 @@ def describe_own_words(tool: Any, others: Iterable[Any]) -> str:
 
 
 def find_words(text: str) -> list[str]:
-    """Return the words of a text in lower case; those of `listPets` are `list` and `pets`."""
+    """Return the words of a string in lower case; those of `listPets` are `list` and `pets`."""
     return [word.lower() for word in _HUMPS.findall(text)]
 
 
@@ -135,7 +135,7 @@ def _phrases(tool: Any) -> Iterator[str]:
 
 
 def _search(toolset: Toolset, phrase: str) -> list[str]:
-    return [hit.tool.name for hit in toolset.search(phrase, limit=_FOUND)]
+    return [hit.tool.name for hit in toolset.search(phrase, limit=_SEARCH_RESULTS)]
 
 
 def _are_alike(one: _Reading, other: _Reading, rarity: Mapping[str, float]) -> bool:

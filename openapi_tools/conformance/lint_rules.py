@@ -192,7 +192,7 @@ def _check_arguments(place: LintedOperation, _root: Node) -> Iterator[Finding]:
 def _check_argument_words(place: LintedOperation, _root: Node) -> Iterator[Finding]:
     if names := find_unclear_arguments(place.tool):
         message = (
-            f"no word says what {', '.join(names)} takes; add a description, an enum or an example."
+            f"nothing says what {', '.join(names)} takes; add a description, an enum or an example."
         )
         yield place.make_finding("unclear-argument", "hint", message, tuple(names))
 
@@ -200,16 +200,17 @@ def _check_argument_words(place: LintedOperation, _root: Node) -> Iterator[Findi
 def _check_confusions(place: LintedOperation, confusions: Confusions) -> Iterator[Finding]:
     name = place.tool.name
     if others := confusions.confusable.get(name):
-        message = f"a reader cannot tell it from {_list_names(others)}; say in the summary what "
-        yield place.make_finding(
-            "confusable-tools", "hint", f"{message}each is for.", tuple(others)
-        )
-    if found := confusions.unreachable.get(name):
         message = (
-            f"a search for its name or summary finds eight others first, such as {found[0]}; "
+            f"a reader cannot tell it from {_list_names(others)}; "
+            "say in the summary what each is for."
+        )
+        yield place.make_finding("confusable-tools", "hint", message, tuple(others))
+    if hits := confusions.unreachable.get(name):
+        message = (
+            f"a search for its name or summary finds eight others first, such as {hits[0]}; "
             "add words to its summary that only it has."
         )
-        yield place.make_finding("unreachable-tool", "hint", message, tuple(found[:1]))
+        yield place.make_finding("unreachable-tool", "hint", message, tuple(hits[:1]))
 
 
 def _list_names(names: Sequence[str]) -> str:

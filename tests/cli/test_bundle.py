@@ -375,7 +375,7 @@ FIXED = '[tools.buy_museum_tickets.fixed]\nemail = "sk_live_abcdefgh12345678"\n'
         ("MUSEUM --set idempotency_header=sk_live_abcdefgh1", "", "options: looks like a secret"),
         ("MUSEUM --set user_agent=x", "", "user_agent: unknown setting"),
         ("cursor MUSEUM", "", "--bundle is for any client; leave out cursor"),
-        ("app:app", "", "an application is on this machine only"),
+        ("app:app", "", "an application is only on this machine"),
         ("CONFIG", 'source = "MUSEUM"\n[settings]\nfile_roots = ["."]', "settings.file_roots"),
         ("CONFIG", 'source = "MUSEUM"\n' + FIXED, "fixed.email looks like a secret"),
         ("CONFIG", '[apis.a]\nsource = "gone.yaml"', "no such file"),
