@@ -76,7 +76,7 @@ def evaluate_model(  # noqa: PLR0913 -- one for each option
                 evaluate(
                     toolset,
                     source,
-                    function or make_replay(source.workflows, toolset),
+                    function or make_replay(source.workflows, toolset, source.name),
                     mode=variant_mode,
                     repeat=repeat,
                     seed=seed,

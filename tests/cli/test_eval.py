@@ -288,3 +288,19 @@ def test_transcripts_that_cannot_be_written_are_one_line(evaluate, tmp_path):
 
     assert result.exit_code == 2
     assert "cannot be written" in result.stderr
+
+
+def test_a_replay_needs_a_workflow_and_the_tools_themselves(refused, tmp_path):
+    cases = EXAMPLES / "shop-cases.yaml"
+    refused("eval", SHOP, "--cases", cases, "--model", "replay", said=["--cases has none."])
+    workflow = tmp_path / "flow.json"
+    steps = [{"stepId": "all", "operationId": "listItems"}]
+    flows = {"arazzo": "1.1.0", "workflows": [{"workflowId": "flow", "steps": steps}]}
+    workflow.write_text(json.dumps(flows))
+    replay = ("eval", SHOP, "--cases", workflow, "--model", "replay")
+    refused(*replay, "--mode", "search", said=["use --mode tools."])
+    refused(*replay, "--compare", "code", said=["use --mode tools."])
+    steps[0]["operationId"] = "listItem"
+    workflow.write_text(json.dumps(flows))
+    place = "flow.json#/workflows/0/steps/0/operationId: no tool is called 'listItem'"
+    refused(*replay, said=[place])

@@ -55,7 +55,7 @@ def test_the_published_schema_is_that_of_the_reader():
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*-cases.yaml")), ids=lambda p: p.name)
 def test_the_examples_are_read(path):
-    assert len(read_cases(path).cases) >= 4
+    assert read_cases(path).cases
 
 
 SHAPES = {

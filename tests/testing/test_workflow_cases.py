@@ -197,3 +197,10 @@ def test_what_cannot_be_followed_is_refused(name):
 def test_workflows_with_one_name_are_refused():
     with pytest.raises(InvalidCases, match="another case is called 'buy-tea'"):
         run(follow(), {**ARAZZO, "workflows": [WORKFLOW, WORKFLOW]})
+
+
+def test_a_long_workflow_has_the_turns_that_it_needs():
+    steps = [{"stepId": f"all-{number}", "operationId": "listItems"} for number in range(40)]
+    arazzo = {**ARAZZO, "workflows": [{**WORKFLOW, "steps": steps}]}
+    report = run(make_replay(read_cases(arazzo).workflows, load_tools(SHOP)), arazzo)
+    assert (report["passed"], report["calls"]) == (True, 40)

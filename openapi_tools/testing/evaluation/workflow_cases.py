@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.toolsets.toolset import Toolset
 
+_LEAST_TURNS = 20
 _EMBEDDED = re.compile(r"\{(\$[^{}]*)\}")
 _SOURCE = re.compile(r"\$sourceDescriptions\.[\w-]+\.")
 # What would change the order of the calls, or their arguments, in ways that are not followed.
@@ -132,6 +133,8 @@ def _make_case(workflow: Workflow, toolset: Toolset, source: str, at: int) -> Ev
             "name": workflow.workflow_id,
             "task": workflow.task,
             "expect": {"calls": expected, "order": "exact"},
+            # The usual 20 would end a long workflow before its last step.
+            "limits": {"turns": max(_LEAST_TURNS, 2 * len(calls))},
         }
     )
 
@@ -235,9 +238,11 @@ def _make_schema(value: Any, *, is_open: bool = False) -> Any:
     return {} if holds_expression(value) else {"const": value}
 
 
-def make_replay(workflows: Sequence[Workflow], toolset: Toolset) -> Callable[..., Any]:
+def make_replay(
+    workflows: Sequence[Workflow], toolset: Toolset, source: str = ""
+) -> Callable[..., Any]:
     """Return a model that makes the calls of a workflow, with values of its own responses."""
-    calls = {w.task: _list_calls(w, toolset, "", at) for at, w in enumerate(workflows)}
+    calls = {w.task: _list_calls(w, toolset, source, at) for at, w in enumerate(workflows)}
     inputs = {w.task: _sample_inputs(w.inputs) for w in workflows}
 
     async def reply(messages: list[dict[str, Any]], _: Any) -> dict[str, Any]:
