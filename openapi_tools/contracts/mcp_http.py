@@ -73,6 +73,8 @@ class RequestRunner:
             await self._sessions.pass_request(scope, receive, send)
             return
         messages, body = await _read_body(receive, self._manager.max_request_body_size)
+        if messages[-1]["type"] == "http.disconnect":
+            return  # the package would log an exception
         if body is None or not await self._respond(Request(scope, receive), body, send):
             await self._sessions.pass_request(scope, _replay(messages, receive), send)
 

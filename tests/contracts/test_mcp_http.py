@@ -491,3 +491,25 @@ async def test_the_client_of_fastmcp_hears_of_progress_and_asks_its_user(api, mo
     assert (slow.structured_content, written.structured_content) == ({"a": 1}, {"a": 1})
     assert heard
     assert asked == ["Call write (POST /b)?"]
+
+
+async def test_a_client_that_leaves_in_its_body_leaves_no_traceback(caplog):
+    body = {"type": "http.request", "body": b'{"jsonrpc"', "more_body": True}
+    messages = iter([body, {"type": "http.disconnect"}])
+    sent = []
+
+    async def receive():
+        return next(messages)
+
+    async def send(message):
+        sent.append(message)
+
+    app = Api().server().streamable_http_app()
+    headers = [(b"host", b"127.0.0.1:80"), (b"content-type", JSON.encode())]
+    headers += [(b"accept", BOTH.encode()), (b"mcp-protocol-version", LEGACY.encode())]
+    scope = {"type": "http", "method": "POST", "path": "/mcp", "raw_path": b"/mcp"}
+    scope |= {"query_string": b"", "headers": headers, "root_path": "", "scheme": "http"}
+    async with app.router.lifespan_context(app):
+        await app({**scope, "http_version": "1.1", "client": ("127.0.0.1", 1)}, receive, send)
+    assert sent == []
+    assert caplog.text == ""
