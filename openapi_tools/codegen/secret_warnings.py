@@ -37,7 +37,7 @@ def secret_warnings(records: Iterable[ToolRecord | OperationTool]) -> Iterator[s
 
 
 def looks_like_secret(name: str, text: str) -> bool:
-    """Tell whether the value of a name looks like a password, a token or a key."""
+    """Return whether the value of a name looks like a password, a token or a key."""
     is_named_so = _SECRET_NAME.search(name) and _MACHINE_MADE.fullmatch(text)
     return bool(is_named_so or _SECRET_VALUE.search(text))
 

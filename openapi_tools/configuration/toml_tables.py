@@ -27,12 +27,20 @@ _KEY = re.compile(_ONE)
 
 
 def has_apis(path: str | os.PathLike[str]) -> bool:
-    """Tell whether a configuration is that of a server; SettingsError if it cannot be read."""
+    """Return whether a file configures a server.
+
+    Raises:
+        SettingsError: The file cannot be read.
+    """
     return not {"apis", "serve"}.isdisjoint(read_tables(Path(path))[0])
 
 
 def read_tables(path: Path) -> tuple[dict[str, Any], Lines]:
-    """Return the tables of a TOML file, and the lines of their keys; SettingsError."""
+    """Return the tables of a TOML file, and the lines of their keys.
+
+    Raises:
+        SettingsError: The file cannot be read, or is not TOML.
+    """
     text = _read_text(path)
     data: Any = _parse_toml(text, path)
     lines = find_key_lines(text)
