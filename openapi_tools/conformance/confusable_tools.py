@@ -23,7 +23,7 @@ _SEARCH_RESULTS = 8  # as many as a model's search returns
 _ALIKE = 0.9  # the shared part of two descriptions' words, in which rare words count more
 _SHARED_ARGUMENTS = 0.75  # the shared part of two tools' arguments
 _MOST_OWN_WORDS = 2
-MOST_COMPARED = 5_000
+MOST_COMPARED = 2_000
 """Tools of a larger set are not compared: it would take minutes."""
 _HUMPS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+")
 

@@ -226,18 +226,8 @@ class ResponseObserver:
     ) -> Deviation:
         fitting = sum(n for kind, n in shape.types.items() if fits_type(kind, declared))
         is_clear = len(wrong) == 1 and not fitting
-        node = as_dict(self.places.node_at(keys))
-        update: dict[str, Any] = {"type": wrong[0]}
-        if self.places.has_null_type and (shape.types["null"] or "null" in as_list(node["type"])):
-            update = {"type": [wrong[0], "null"]}
-        elif shape.types["null"]:
-            update[self.places.nullable] = True
         seen = [*wrong, "null"] if shape.types["null"] else wrong
-        removals = [
-            DocumentChange((*keys, name))
-            for name in ("type", "format", "enum", "pattern")
-            if name in node
-        ]
+        changes = self._change_type(keys, shape, wrong[0], declared)
         return create_deviation(
             "type",
             keys,
@@ -245,9 +235,28 @@ class ResponseObserver:
             f"{' or '.join(sorted(declared))}",
             observations=sum(shape.types[name] for name in wrong),
             sources=shape.sources,
-            changes=[*removals, DocumentChange(keys, update)] if len(wrong) == 1 else [],
+            changes=changes if len(wrong) == 1 else [],
             contradictions=0 if is_clear else fitting or 1,
         )
+
+    def _change_type(
+        self, keys: Keys, shape: Shape, seen: str, declared: set[str]
+    ) -> list[DocumentChange]:
+        node = as_dict(self.places.node_at(keys))
+        removed = ["type", "format", "enum", "pattern"]
+        types = [seen]
+        if not declared.isdisjoint({"array", "object"}):
+            # What is documented stays, beside what was seen: other calls may return it.
+            if not self.places.has_null_type:
+                return []
+            removed, types = ["type"], [*sorted(declared), seen]
+        update: dict[str, Any] = {"type": types if len(types) > 1 else seen}
+        if self.places.has_null_type and (shape.types["null"] or "null" in as_list(node["type"])):
+            update = {"type": [*types, "null"]}
+        elif shape.types["null"]:
+            update[self.places.nullable] = True
+        removals = [DocumentChange((*keys, name)) for name in removed if name in node]
+        return [*removals, DocumentChange(keys, update)]
 
     def _compare_enum(self, keys: Keys, shape: Shape) -> Iterator[Deviation]:
         values = as_list(as_dict(self.places.node_at(keys)).get("enum"))

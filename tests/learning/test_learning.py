@@ -219,3 +219,14 @@ def test_a_filter_is_ignored_if_the_items_show_it(schema, value, items, is_ignor
     calls = [("list_pets", {"name": value})]
     _, deviations = learn(document, tmp_path, respond=respond, calls=calls)
     assert [d.kind for d in deviations if d.is_proposed] == ["ignored"] * is_ignored
+
+
+def test_a_structure_stays_beside_another_type_that_was_seen(tmp_path):
+    def respond(_):
+        return httpx.Response(200, json=[{**PETS[1], "owner": "someone"}])
+
+    document = document_with()
+    document["components"]["schemas"]["Pet"]["properties"]["owner"] = {"type": "object"}
+    _, deviations = learn(document, tmp_path, respond=respond, calls=[("list_pets", {})])
+    (deviation,) = deviations
+    assert [change.update for change in deviation.changes] == [None, {"type": ["object", "string"]}]
