@@ -10,14 +10,17 @@ import math
 import re
 from collections import Counter
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.search.index import terms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from openapi_tools.toolsets.toolset import Toolset
+
+    Names = tuple[str, ...]
 
 _SEARCH_RESULTS = 8  # as many as a model's search returns
 _ALIKE = 0.9  # the shared part of two descriptions' words, in which rare words count more
@@ -65,11 +68,13 @@ def find_confusions(toolset: Toolset) -> Confusions:
     rarity = {term: _rarity(count, len(tools)) for term, count in counts.items()}
     confusable: dict[str, set[str]] = {}
     unreachable: dict[str, tuple[str, ...]] = {}
+    # Tools of one API often share a summary.
+    search = cache(partial(_search, toolset))
     for tool in tools:
-        rankings = [_search(toolset, phrase) for phrase in _phrases(tool)]
+        rankings = _rank_by_own_words(tool, search)
         near = {name for names in rankings for name in names} - {tool.name}
         if len(near) >= _SEARCH_RESULTS and not any(tool.name in names for names in rankings):
-            unreachable[tool.name] = tuple(rankings[0])
+            unreachable[tool.name] = rankings[0]
         for name in near:
             if _are_alike(readings[tool.name], readings[name], rarity):
                 confusable.setdefault(tool.name, set()).add(name)
@@ -126,16 +131,16 @@ def _rarity(count: int, size: int) -> float:
     return math.log(1 + (size - count + 0.5) / (count + 0.5))
 
 
-def _phrases(tool: Any) -> Iterator[str]:
+def _rank_by_own_words(tool: Any, search: Callable[[str], Names]) -> list[Names]:
     name, summary = " ".join(find_words(tool.name)), tool.description.partition("\n")[0]
-    yield name
-    if summary.strip():
-        yield summary
-        yield f"{name} {summary}"
+    rankings = [search(phrase) for phrase in (name, summary) if phrase.strip()]
+    if any(tool.name in names for names in rankings):
+        return rankings
+    return [*rankings, search(f"{name} {summary}")]
 
 
-def _search(toolset: Toolset, phrase: str) -> list[str]:
-    return [hit.tool.name for hit in toolset.search(phrase, limit=_SEARCH_RESULTS)]
+def _search(toolset: Toolset, phrase: str) -> Names:
+    return tuple(hit.tool.name for hit in toolset.search(phrase, limit=_SEARCH_RESULTS))
 
 
 def _are_alike(one: _Reading, other: _Reading, rarity: Mapping[str, float]) -> bool:

@@ -24,12 +24,15 @@ _PAGE = (
 )
 _PAGE_BYTES = 100_000  # of a page that are searched
 # Where a page names a document: RFC 8631, Redoc, Swagger UI, any other link.
-_DOCUMENT_LINKS = (
-    rb"<link\b[^>]{0,300}\brel=[\"']?service-desc\b[^>]{0,300}\bhref=[\"']([!-~]{1,200}?)[\"']",
-    rb"<link\b[^>]{0,300}\bhref=[\"']([!-~]{1,200}?)[\"'][^>]{0,300}\brel=[\"']?service-desc\b",
-    rb"\bspec-url=[\"']([!-~]{1,200}?)[\"']",
-    rb"\burl[\"']?\s*:\s*[\"']([!-~]{1,200}?)[\"']",
-    rb"[\"'=]((?:https?:/)?[\w./:-]{0,150}(?:openapi|swagger|api-docs)[\w-]{0,40}\.(?:json|ya?ml))\b",
+_DOCUMENT_LINKS = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rb"<link\b[^>]{0,300}\brel=[\"']?service-desc\b[^>]{0,300}\bhref=[\"']([!-~]{1,200}?)[\"']",
+        rb"<link\b[^>]{0,300}\bhref=[\"']([!-~]{1,200}?)[\"'][^>]{0,300}\brel=[\"']?service-desc\b",
+        rb"\bspec-url=[\"']([!-~]{1,200}?)[\"']",
+        rb"\burl[\"']?\s*:\s*[\"']([!-~]{1,200}?)[\"']",
+        rb"[\"'=]((?:https?:/)?[\w./:-]{0,150}(?:openapi|swagger|api-docs)[\w-]{0,40}\.(?:json|ya?ml))\b",
+    )
 )
 
 
@@ -59,8 +62,8 @@ def describe_other_file(data: bytes, start: bytes, name: str) -> str:
 
 
 def _describe_page(page: bytes, name: str) -> str:
-    matches = (re.search(pattern, page, re.IGNORECASE) for pattern in _DOCUMENT_LINKS)
-    if (match := next(filter(None, matches), None)) is None:
+    matches = (match for pattern in _DOCUMENT_LINKS if (match := pattern.search(page)))
+    if (match := next(matches, None)) is None:
         return _PAGE
     address = match[1].decode()
     address = urljoin(name, address) if name.startswith(("http://", "https://")) else address

@@ -268,6 +268,7 @@ def test_a_configuration_is_in_the_bundle_with_what_it_names(bundle, host, confi
     assert str(folder.parent) not in texts(folder)
 
 
+@pytest.mark.long
 def test_a_document_at_a_url_is_read_at_each_start(bundle, host, configuration, museum):
     async def answer(scope, receive, send):
         await send({"type": "http.response.start", "status": 200, "headers": []})
@@ -286,6 +287,7 @@ def test_a_document_at_a_url_is_read_at_each_start(bundle, host, configuration, 
     assert listed == ["buy", "get_ticket_code"]
 
 
+@pytest.mark.long
 def test_several_apis_are_in_one_bundle(bundle, host, museum, specs, tmp_path):
     path = tmp_path / "apis.toml"
     path.write_text(
@@ -302,6 +304,7 @@ def test_several_apis_are_in_one_bundle(bundle, host, museum, specs, tmp_path):
     assert "MUSEUM_MUSEUMPLACEHOLDERAUTH" in manifest["user_config"]
 
 
+@pytest.mark.long
 def test_a_credential_that_some_tools_can_do_without_is_optional(bundle, write, host):
     key = {"type": "apiKey", "in": "header", "name": "X-Key"}
     paths = {"/a": {"get": {"security": [{"key": []}]}}, "/b": {"get": {}}}
@@ -340,6 +343,7 @@ def test_only_tools_that_a_lock_accepts_are_in_the_bundle(bundle, host, locked, 
     assert host(manifest, folder) == ["a"]
 
 
+@pytest.mark.long
 def test_the_lock_of_a_document_at_a_url_is_in_the_bundle(bundle, host, locked, museum, tmp_path):
     async def answer(scope, receive, send):
         await send({"type": "http.response.start", "status": 200, "headers": []})

@@ -81,7 +81,7 @@ def test_a_finding_alone_is_one_line(run, write):
 
 
 def test_a_key_that_stands_twice_in_a_large_document_is_found(run, write):
-    path = write({f"/p{n}": {"get": {"description": "x" * 1000}} for n in range(1200)})
+    path = write({f"/p{n}": {"get": {"description": "x" * 12_000}} for n in range(100)})
     path.write_text(path.read_text().replace('"/p2"', '"/p1"'))
 
     result = run("lint", path)

@@ -204,7 +204,8 @@ def test_other_mistakes_are_one_line(refused, tmp_path, monkeypatch):
         assert "hunter2" not in words
 
 
-SPECS = ["museum.yaml", "petstore.yaml", "gotify.json", "cafe.yaml", "discord.json"]
+LARGE = pytest.param("discord.json", marks=pytest.mark.long)
+SPECS = ["museum.yaml", "petstore.yaml", "gotify.json", "cafe.yaml", LARGE]
 
 
 @pytest.mark.parametrize("name", SPECS)

@@ -180,6 +180,7 @@ def test_the_table_is_well_formed():
             assert len(others) == len(set(others))
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not FOLDER.is_dir(), reason=ABSENT)
 def test_everyday_phrases_find_a_right_tool():
     rankings = everyday.rank_phrases()
