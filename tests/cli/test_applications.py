@@ -307,6 +307,7 @@ async def test_a_changed_application_is_served_without_a_restart_over_stdio(shop
         await edit_and_ask(client, shop)
 
 
+@pytest.mark.long
 async def test_a_changed_application_is_served_without_a_restart_over_http(shop):
     arguments = ("shop_plain:app", "--app-dir", str(shop), "--reload")
 

@@ -188,8 +188,8 @@ def test_programs_that_cannot_run_are_wrong_usage(refused, museum):
     ("host", "said"),
     [
         ("127.0.0.1", ""),
-        ("localhost", ""),
-        ("127.0.0.2", ""),
+        pytest.param("localhost", "", marks=pytest.mark.long),
+        pytest.param("127.0.0.2", "", marks=pytest.mark.long),
         ("0.0.0.0", "warning: everyone who reaches this "),
     ],
 )
