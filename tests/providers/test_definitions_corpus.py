@@ -1,6 +1,7 @@
 """Every definition of the published documents, by the types of the providers' own packages."""
 
 import asyncio
+from functools import cache
 
 import corpus
 import pytest
@@ -28,11 +29,15 @@ DEFERRED = {
 RESPONSES = {"openai_responses": "output_schema", "gemini": "response_json_schema"}
 
 
+@cache
+def adapter_of(module, name):
+    types = pytest.importorskip(module, reason=f"{module.partition('.')[0]} is not installed")
+    return TypeAdapter(getattr(types, name))
+
+
 def check_types(place, definitions):
     """Fail unless the package takes each definition, with every key of it."""
-    module, name = place
-    types = pytest.importorskip(module, reason=f"{module.partition('.')[0]} is not installed")
-    adapter = TypeAdapter(getattr(types, name))
+    adapter = adapter_of(*place)
     for definition in definitions:
         taken = adapter.validate_python(definition)
         if hasattr(taken, "model_dump"):
