@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from openapi_tools.learning.evidence import RecordedExchange
     from openapi_tools.result import ToolResult
     from openapi_tools.toolsets.toolset import Toolset
 
@@ -55,16 +56,22 @@ async def prove_live(toolset: Toolset, folder: Path) -> list[Proof]:
         toolset: Loaded with `Settings(record=folder, check_responses=True)`.
         folder: Where that setting records the exchanges.
     """
+    path = folder / CALLS_FILE
+    # What an earlier run has recorded there may be true no longer.
+    earlier = len(_read_exchanges(path))
     caller = _LiveCaller(toolset)
     results = {tool.name: await caller.call(tool) for tool in _order_tools(toolset)}
-    path = folder / CALLS_FILE
-    evidence = read_evidence(path) if path.exists() else Evidence()
+    evidence = Evidence(exchanges=_read_exchanges(path)[earlier:])
     reasons: dict[str, str] = {}
     tool_names = {exchange.source: exchange.tool for exchange in evidence.exchanges}
     for deviation in learn_deviations(toolset, evidence).deviations:
         for source in deviation.sources if deviation.is_proposed else ():
             reasons.setdefault(tool_names[source], f"{deviation.kind}: {deviation.message}")
     return [_judge(tool, results[tool.name], reasons.get(tool.name, "")) for tool in toolset]
+
+
+def _read_exchanges(path: Path) -> list[RecordedExchange]:
+    return read_evidence(path).exchanges if path.exists() else []
 
 
 def _order_tools(toolset: Toolset) -> list[Any]:

@@ -152,9 +152,8 @@ class RequestObserver:
             return None
         if value in as_list(schema.get("enum")) or schema.get("type") == "boolean":
             return all(text == value.lower() for text in texts)
-        # Other strings may be compared in many ways, but some part of them has to be there.
-        is_found = any(value.lower() in text for text in texts)
-        return None if is_found or len(texts) < _FEW else False
+        # A date, for instance, may be the first of a range.
+        return None if "format" in schema else _contain_text(texts, value.lower())
 
     def _observe_pages(
         self, operation: Keys, tool: OperationTool, exchange: RecordedExchange
@@ -220,6 +219,14 @@ class RequestObserver:
         schema = {"type": "integer" if is_number else "string"}
         details = schema if "swagger" in self.places.document else {"schema": schema}
         return {"name": name, "in": "query", **details}
+
+
+def _contain_text(texts: list[str], part: str) -> bool | None:
+    # A filter may compare strings in many ways, so only items without any match deny it.
+    matches = [part in text for text in texts]
+    if all(matches):
+        return True
+    return None if any(matches) or len(texts) < _FEW else False
 
 
 def _read_query(address: str) -> dict[str, list[str]]:

@@ -8,11 +8,12 @@ import pytest
 import yaml
 from lying_shop import LIES, PETS, Shop, document_with
 
-from openapi_tools import Settings, load_tools
+from openapi_tools import Select, Settings, load_tools
 from openapi_tools.changes.document_diff import differences_of
 from openapi_tools.learning.deviations import format_overlay, make_overlay
 from openapi_tools.learning.evidence import read_evidence
 from openapi_tools.learning.lessons import learn_deviations
+from openapi_tools.learning.live_proof import prove_live
 from openapi_tools.testing import Cassette
 
 
@@ -202,6 +203,7 @@ def filter_of(schema):
         ({"type": "string"}, "rex", ["Rexy", "T-Rex"], False),
         ({"type": "string"}, "Rex", ["Rex", "Ada"], False),
         ({"type": "string"}, "Rex", ["Max"], False),
+        ({"type": "string", "format": "date"}, "2020-01-01", ["2020-02-03", "2020-03-04"], False),
         ({"type": "string"}, "Rex", [], False),
         ({"type": "string", "enum": ["a", "b"]}, "a", ["a", "b"], True),
         ({"type": "string", "enum": ["a", "b"]}, "a", ["a", "a"], False),
@@ -230,3 +232,25 @@ def test_a_structure_stays_beside_another_type_that_was_seen(tmp_path):
     _, deviations = learn(document, tmp_path, respond=respond, calls=[("list_pets", {})])
     (deviation,) = deviations
     assert [change.update for change in deviation.changes] == [None, {"type": ["object", "string"]}]
+
+
+async def test_prove_live_judges_the_calls_of_its_own_run(tmp_path):
+    is_honest = False
+
+    def respond(_):
+        return httpx.Response(
+            200,
+            text="a" if is_honest else "{}",
+            headers={"Content-Type": "text/csv" if is_honest else "application/json"},
+        )
+
+    document = document_with()
+    document["servers"] = [{"url": "http://127.0.0.1:9"}]
+    client = httpx.AsyncClient(transport=httpx.MockTransport(respond))
+    settings = Settings(record=tmp_path, check_responses=True)
+    async with load_tools(document, client=client, settings=settings) as toolset:
+        report = toolset.select(Select(where=lambda tool: tool.name == "get_report"))
+        (before,) = await prove_live(report, tmp_path)
+        is_honest = True
+        (after,) = await prove_live(report, tmp_path)
+    assert (before.verdict, after.verdict) == ("failed", "proved")
