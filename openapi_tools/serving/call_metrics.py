@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import prometheus_client
@@ -118,11 +119,23 @@ class CallMetrics:
         registry = self._registry
         if FOLDER in os.environ:
             registry = prometheus_client.CollectorRegistry()
-            MultiProcessCollector(registry)  # type: ignore[no-untyped-call] # it has no types
+            registry.register(_WorkerMetrics(Path(os.environ[FOLDER])))
         if names is not None:
             whole, registry = registry, prometheus_client.CollectorRegistry()
             registry.register(_VisibleMetrics(whole, names))
         return prometheus_client.generate_latest(registry)
+
+
+class _WorkerMetrics:
+    """A collector of the metrics that all processes write into the files of a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def collect(self) -> Iterator[Any]:
+        # A worker that starts makes a file before it fills it, and reading an empty one fails.
+        files = [str(file) for file in self._folder.glob("*.db") if file.stat().st_size]
+        yield from MultiProcessCollector.merge(files)  # type: ignore[no-untyped-call] # no types
 
 
 class _VisibleMetrics:

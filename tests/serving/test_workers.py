@@ -18,6 +18,7 @@ from team_servers import client_of, configured, document, process_of
 pytestmark = pytest.mark.long
 
 PETS = document("Pets", "list_pets", "list_users")
+RESTARTS = re.compile(r"^openapi_tools_worker_restarts_total (\S+)$", re.MULTILINE)
 SOURCE = 'source = "{}/openapi.json"'
 
 
@@ -104,9 +105,21 @@ async def test_a_worker_that_dies_is_a_line_and_a_restart_in_the_metrics(
 
     (record,) = [json.loads(each) for each in server.said if reason in each]
     assert (int(line[1]), record["level"]) == (first, "warning")
-    restarts = r"^openapi_tools_worker_restarts_total (\S+)$"
-    figures = [re.search(restarts, text, re.MULTILINE)[1] for text in (before, after)]
+    figures = [RESTARTS.search(text)[1] for text in (before, after)]
     assert figures == ["0.0", "1.0"]
+
+
+async def test_metrics_are_read_while_a_worker_makes_its_files(environment, tmp_path):
+    config = configured(tmp_path, "port = 0\nworkers = 2", pets=PETS)
+    async with process_of(config, "--log", "json", env=environment) as server:
+        url = (await server.line(r"serving 2 tools .* at (http://[^\s\"]+)"))[1]
+        await workers_of(tmp_path / "metrics", server, 2)
+        (folder,) = (tmp_path / "metrics").glob("openapi-tools-*")
+        (folder / "counter_1.db").touch()
+        async with httpx2.AsyncClient(timeout=60) as http:
+            response = await http.get(f"{url.removesuffix('/mcp')}/metrics")
+
+    assert (response.status_code, RESTARTS.search(response.text)[1]) == (200, "0.0")
 
 
 async def test_a_document_that_failed_is_one_line_of_all_processes(environment, tmp_path):
