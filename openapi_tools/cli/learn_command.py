@@ -61,6 +61,7 @@ def learn_document(
     if workflow is not None and output is not None:
         raise click.UsageError("--workflow writes no overlay; leave out --output.")
     evidence = read_evidence(evidence_path)
+    _report_faults(evidence)
     source = parse_source(spec)
     toolset = load_source(source)
     if workflow is not None:
@@ -92,6 +93,15 @@ def learn_document(
     elif overlay["actions"]:
         print_note("--output FILE writes the proposals as an overlay.")
     return 0
+
+
+def _report_faults(evidence: Evidence) -> None:
+    if evidence.faults and not (evidence.exchanges or evidence.audited_calls):
+        raise evidence.faults[0]
+    for fault in evidence.faults:
+        print_note(f"warning: {fault} The line is left out.")
+    if more := evidence.fault_count - len(evidence.faults):
+        print_note(f"warning: {format_count(more, 'more line')} left out.")
 
 
 def _record_workflow(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _LARGEST = 64_000_000  # bytes of a file
+_MOST_FAULTS = 5
 _STATUSES = range(100, 600)
 _LONGEST_MEDIA_TYPE = 255  # two names of 127 characters (RFC 6838, section 4.2)
 _CASSETTE, _LINES = ".json", (".jsonl", ".log")
@@ -70,21 +71,35 @@ class AuditedCall:
 
 @dataclass(slots=True)
 class Evidence:
-    """Recorded exchanges and audited calls, and the files that they were read from."""
+    """Recorded exchanges and audited calls.
+
+    Attributes:
+        files: The names of the files that they were read from.
+        faults: Why lines were left out; the first of them.
+        fault_count: How many lines were left out.
+    """
 
     exchanges: list[RecordedExchange] = field(default_factory=list)
     audited_calls: list[AuditedCall] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
+    faults: list[SourceError] = field(default_factory=list)
+    fault_count: int = 0
+
+    def add_fault(self, error: SourceError) -> None:
+        """Note why a line is left out."""
+        self.fault_count += 1
+        if len(self.faults) < _MOST_FAULTS:
+            self.faults.append(error)
 
 
 def read_evidence(place: Path) -> Evidence:
     """Return the evidence in a file, or in all files of a folder and its subfolders.
 
     Cassettes end in `.json`. Files with one exchange or audited call per line end in `.jsonl` or
-    `.log`.
+    `.log`; one that is damaged, as after a crash, is left out and noted in `faults`.
 
     Raises:
-        SourceError: No file was found, or one cannot be read or parsed.
+        SourceError: No file was found, one cannot be read, or a cassette is damaged.
     """
     evidence = Evidence()
     for path in _list_files(place):
@@ -92,11 +107,8 @@ def read_evidence(place: Path) -> Evidence:
         name = name.encode(errors="replace").decode()  # names of files may be no UTF-8
         data = _read_file(path)
         evidence.files.append(name)
-        entries = (
-            _read_cassette(data, name) if path.suffix == _CASSETTE else _read_lines(data, name)
-        )
-        for number, entry in entries:
-            _add_entry(evidence, entry, f"{name}:{number}")
+        read = _read_cassette if path.suffix == _CASSETTE else _read_lines
+        read(evidence, data, name)
     return evidence
 
 
@@ -124,17 +136,21 @@ def _read_file(path: Path) -> bytes:
     return data
 
 
-def _read_cassette(data: bytes, name: str) -> Iterator[tuple[int, Any]]:
+def _read_cassette(evidence: Evidence, data: bytes, name: str) -> None:
     entries = _parse_json(data, name)
     if not isinstance(entries, list):
         raise SourceError("is not a cassette, which must be a list of exchanges.", source=name)
-    yield from enumerate(entries, start=1)
+    for number, entry in enumerate(entries, start=1):
+        _add_entry(evidence, entry, f"{name}:{number}")
 
 
-def _read_lines(data: bytes, name: str) -> Iterator[tuple[int, Any]]:
+def _read_lines(evidence: Evidence, data: bytes, name: str) -> None:
     for number, line in enumerate(data.splitlines(), start=1):
         if line.strip():
-            yield number, _parse_json(line, f"{name}:{number}")
+            try:
+                _add_entry(evidence, _parse_json(line, f"{name}:{number}"), f"{name}:{number}")
+            except SourceError as error:
+                evidence.add_fault(error)
 
 
 def _parse_json(data: bytes, source: str) -> Any:

@@ -216,3 +216,19 @@ def test_what_a_workflow_leaves_out_is_named(run, write, seen, tmp_path):
         "1 call left out, of no operation of SPEC, such as calls.json:2.",
         "left out, as SPEC declares no such parameter: get_pet: page, kind.",
     ]
+
+
+def test_damaged_lines_are_left_out_and_named(run, refused, write, tmp_path):
+    lines = [json.dumps(entry({"id": 1, "born": 2020})), '{"request": {"met', "[]", "\x1b[31m"]
+    path = tmp_path / "calls.jsonl"
+    path.write_text("\n".join([*lines, *["{"] * 4]))
+    result = run("learn", write(PATHS), "--from", path)
+    assert result.exit_code == 0, result.stderr
+    assert "the property born is not documented" in result.stdout
+    first, second, *others = result.stderr.splitlines()
+    assert first.startswith("warning: calls.jsonl:2: is not JSON (")
+    assert first.endswith("The line is left out.")
+    assert second.startswith("warning: calls.jsonl:3: is neither a recorded exchange nor a call")
+    assert "warning: 2 more lines left out." in others
+    path.write_text("{\n")
+    refused("learn", write(PATHS), "--from", path, said=["calls.jsonl:1: is not JSON"])
