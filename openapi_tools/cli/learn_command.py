@@ -100,8 +100,8 @@ def _report_faults(evidence: Evidence) -> None:
         raise evidence.faults[0]
     for fault in evidence.faults:
         print_note(f"warning: {fault} The line is left out.")
-    if more := evidence.fault_count - len(evidence.faults):
-        print_note(f"warning: {format_count(more, 'more line')} left out.")
+    if unnamed := evidence.fault_count - len(evidence.faults):
+        print_note(f"warning: {format_count(unnamed, 'more line')} left out.")
 
 
 def _record_workflow(

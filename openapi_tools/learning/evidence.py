@@ -15,7 +15,6 @@ from openapi_tools.redaction import excerpt
 from openapi_tools.transport.urls import read_url
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 _LARGEST = 64_000_000  # bytes of a file

@@ -82,6 +82,11 @@ class Redactor:
     _kept: frozenset[bytes] = frozenset()
     _passing: tuple[frozenset[bytes], ...] = ()
 
+    @classmethod
+    def for_exchange(cls, secrets: Collection[str]) -> Redactor:
+        """Return a redactor of the secrets of one exchange, which no log record is searched for."""
+        return cls(_kept=frozenset[bytes]().union(*map(forms_of, secrets)))
+
     def __bool__(self) -> bool:
         return bool(self._kept or self._passing or self._parent)
 

@@ -18,9 +18,8 @@ from openapi_tools.redaction import MASK, Redactor, excerpt
 from openapi_tools.redaction.marked_schemas import EXTENSION
 from openapi_tools.tools.exchange_records import (
     CONNECTION_HEADERS,
-    describe_content,
     describe_request,
-    hide_headers,
+    describe_response,
     read_body,
 )
 from openapi_tools.transport.auth_flow import learn_headers
@@ -177,11 +176,10 @@ class Cassette(FunctionTransport):
         await response.aclose()
         for name in CONNECTION_HEADERS:
             response.headers.pop(name, None)
-        hidden_fields = hide_headers(response.headers, marked)
-        recorded_response = {"status": response.status_code, "headers": hidden_fields}
-        describe = partial(describe_content, content, response.headers, marked)
-        is_long = len(content) > SMALL_TEXT
-        recorded_response |= await asyncio.to_thread(describe) if is_long else describe()
+        describe = partial(describe_response, request, content, response.headers, marked)
+        is_long = len(content) + len(request.content) > SMALL_TEXT
+        described = await asyncio.to_thread(describe) if is_long else describe()
+        recorded_response = {"status": response.status_code, **described}
         self._tape.append({"request": recorded_request, "response": recorded_response})
         return make_response(response.status_code, response.headers, content)
 

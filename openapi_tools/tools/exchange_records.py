@@ -9,7 +9,7 @@ import logging
 import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, unquote, unquote_plus
 
 from openapi_tools.common.http_rules import (
     is_form,
@@ -20,10 +20,11 @@ from openapi_tools.common.http_rules import (
 )
 from openapi_tools.errors import SettingsError
 from openapi_tools.redaction import MASK, redact_data
+from openapi_tools.redaction.echoes import find_masked, mask_echoes
 from openapi_tools.redaction.marked_schemas import EXTENSION
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     import httpx
@@ -52,10 +53,42 @@ def describe_request(request: httpx.Request, marked: MarkedValues | None) -> dic
         request: A request whose body has been read.
         marked: The values that the schemas of its tool mark as secret; None if no tool sent it.
     """
-    url = str(request.url.copy_with(userinfo=b""))
-    url = redact_data(url) if marked is None else marked.hide_url(url)
+    secrets = _find_secrets(request, marked)
     body = hide_body(request.content, request.headers, marked)
-    return {"method": request.method, "url": url, "body": body}
+    return {
+        "method": request.method,
+        "url": mask_echoes(_hide_url(request, marked), secrets),
+        "body": mask_echoes(body, secrets),
+    }
+
+
+def _hide_url(request: httpx.Request, marked: MarkedValues | None) -> str:
+    url = str(request.url.copy_with(userinfo=b""))
+    return str(redact_data(url)) if marked is None else marked.hide_url(url)
+
+
+def _find_secrets(request: httpx.Request, marked: MarkedValues | None) -> set[str]:
+    """Return what is secret in a request by its place or name."""
+    content, headers = request.content, request.headers
+    values = [*find_masked(read_body(content, headers), hide_body(content, headers, marked))]
+    values += _find_url_secrets(request, marked)
+    names = () if marked is None else marked.names
+    values += [text for name, text in headers.items() if name in names]
+    return _omit_public_strings(values, marked)
+
+
+def _find_url_secrets(request: httpx.Request, marked: MarkedValues | None) -> Iterator[str]:
+    path, _, query = str(request.url.copy_with(userinfo=b"")).partition("?")
+    hidden_path, _, hidden_query = _hide_url(request, marked).partition("?")
+    segments, hidden_segments = path.split("/"), hidden_path.split("/")
+    if len(segments) == len(hidden_segments):
+        yield from map(unquote, find_masked(segments, hidden_segments))
+    yield from map(unquote_plus, find_masked(query, hidden_query))
+
+
+def _omit_public_strings(values: Iterable[str], marked: MarkedValues | None) -> set[str]:
+    secrets = set(values)
+    return secrets - marked.public_strings if secrets and marked is not None else secrets
 
 
 def hide_headers(headers: httpx.Headers, marked: MarkedValues | None = None) -> dict[str, str]:
@@ -99,16 +132,30 @@ def read_body(
     return hide(text) or None
 
 
-def describe_content(
-    content: bytes, headers: httpx.Headers, marked: MarkedValues | None
+def describe_response(
+    request: httpx.Request, content: bytes, headers: httpx.Headers, marked: MarkedValues | None
 ) -> dict[str, Any]:
-    """Return the content of a response as `json`, `text` or `base64`, without secrets."""
+    """Return headers, and content as `json`, `text` or `base64`, of a response without secrets.
+
+    Nor does it repeat those of its request, or those that its own schema marks.
+    """
+    secrets = _find_secrets(request, marked)
     schema, names = (None, frozenset[str]()) if marked is None else (marked.response, marked.names)
+    described: dict[str, Any] = {}
     with suppress(ValueError, RecursionError):
         if is_json(headers.get("content-type", "")):
             # A response may repeat what only the request's schema marks.
-            return {"json": redact_data(json.loads(content.decode()), schema, names)}
-    content = redact_data(content, names=names)
+            value = json.loads(content.decode())
+            masked = redact_data(value, schema, names)
+            secrets |= _omit_public_strings(find_masked(value, masked), marked)
+            described = {"json": mask_echoes(masked, secrets)}
+    if not described:
+        described = _describe_bytes(mask_echoes(redact_data(content, names=names), secrets))
+    fields = {name: mask_echoes(v, secrets) for name, v in hide_headers(headers, marked).items()}
+    return {"headers": fields, **described}
+
+
+def _describe_bytes(content: bytes) -> dict[str, Any]:
     try:
         return {"text": content.decode()}
     except ValueError:
@@ -140,20 +187,16 @@ class ExchangeRecorder:
     def record(self, tool: str, request: httpx.Request, response: APIResponse) -> None:
         """Append an exchange to the file."""
         marked = request.extensions.get(EXTENSION)
-        headers = {
-            name: text
-            for name, text in hide_headers(response.headers, marked).items()
-            if name not in CONNECTION_HEADERS
-        }
-        content = (
-            {"text": ""}
-            if response.file is not None
-            else describe_content(response.content, response.headers, marked)
-        )
+        content = response.content if response.file is None else b""
+        described = describe_response(request, content, response.headers, marked)
+        for name in CONNECTION_HEADERS:
+            described["headers"].pop(name, None)
+        if response.file is not None:
+            described = {"headers": described["headers"], "text": ""}
         entry = {
             "tool": tool,
             "request": describe_request(request, marked),
-            "response": {"status": response.status, "headers": headers, **content},
+            "response": {"status": response.status, **described},
         }
         self._write(json.dumps(entry).encode() + b"\n")
 

@@ -16,6 +16,8 @@ from openapi_tools.redaction.marked_schemas import MarkedSchema
 from openapi_tools.redaction.named_values import MASK
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import httpx
 
     from openapi_tools.model import Operation
@@ -78,6 +80,11 @@ class MarkedValues:
         names = {wire for wire, name in parts if schema.property_schema(name).holds_unnamed()}
         return frozenset(map(str.lower, names | schema.secret_names()))
 
+    @cached_property
+    def public_strings(self) -> frozenset[str]:
+        """The names and strings of the schemas, which are no secrets wherever they occur."""
+        return frozenset(_iter_strings([self._tool.input_schema, self._tool.answer_schema]))
+
     def hide_arguments(self, arguments: Any) -> Any:
         """Return arguments without secrets that are known, named or marked."""
         return redact_data(arguments, self.arguments)
@@ -132,3 +139,16 @@ class MarkedValues:
     def _is_marked(self, segment: str) -> bool:
         variables = _VARIABLE.findall(segment)
         return any(name.strip(".;?*+").lower() in self.names for name in variables)
+
+
+def _iter_strings(schema: Any) -> Iterator[str]:
+    waiting = [schema]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, dict):
+            yield from part
+            waiting += part.values()
+        elif isinstance(part, list | tuple):
+            waiting += part
+        elif isinstance(part, str):
+            yield part

@@ -1,5 +1,7 @@
 """A value that a schema marks, by `format: password` or `writeOnly`, is shown to nobody."""
 
+import asyncio
+import base64
 import json
 
 import httpx
@@ -227,3 +229,74 @@ def test_a_pattern_of_a_document_is_never_applied():
     masked = redact_data({"a" * 60 + "!": PIN, "listed": "l"}, MarkedSchema.from_schema(schema))
 
     assert masked == {"a" * 60 + "!": "***", "listed": "l"}
+
+
+def record_answer(folder, answer, document):
+    """Call a tool whose exchanges are recorded, and return the record as a string."""
+
+    async def call():
+        echo = httpx.Response(200, json=[IN_PATH, f"no {IN_PATH}"])
+        answers = {"POST": answer, "GET": echo}
+        transport = httpx.MockTransport(lambda request: answers[request.method])
+        client = httpx.AsyncClient(transport=transport)
+        async with load_tools(document, client=client, record=folder) as toolset:
+            body = {"label": "l", "pin": PIN, "codes": CODES[:3]}
+            schema = toolset["add_box"].input_schema["properties"]
+            arguments = {"body": body} if "body" in schema else {"label": "l", "pin": PIN}
+            results = [await toolset.call("add_box", {**arguments, "q": QUERIED, "X_Mine": SENT})]
+            results.append(await toolset.call("get_box", {"box": IN_PATH}))
+            assert [result.success for result in results] == [True, True]
+
+    asyncio.run(call())
+    return (folder / "calls.jsonl").read_text()
+
+
+CODES = [f"code-{number}-of-100" for number in range(100)]
+QUERIED, SENT, IN_PATH = "queried +/= 1", "sent-in-a-header", "in/the path"
+ECHOES = {
+    "another name": httpx.Response(200, json={"label": PIN, "x": QUERIED, "y": [SENT]}),
+    "a message": httpx.Response(200, json=f"not {PIN}, {QUERIED} or {SENT}"),
+    "a name": httpx.Response(200, json={PIN: {"a": CODES[:3]}}),
+    "many": httpx.Response(200, json={"codes": CODES, "old": CODES}),
+    "text": httpx.Response(200, text=f"<b>{PIN}</b> {QUERIED} {SENT}"),
+    "bytes": httpx.Response(
+        200, content=b"\xff" + PIN.encode(), headers={"content-type": "image/png"}
+    ),
+    "a header": httpx.Response(200, headers={"X-Box": PIN, "X-Q": SENT}),
+    "its own": httpx.Response(200, json={"pin": "own-pin-1", "label": "own-pin-1"}),
+}
+
+
+@pytest.mark.parametrize("answer", ECHOES.values(), ids=ECHOES)
+def test_a_recorded_response_repeats_no_marked_value(answer, tmp_path):
+    record = record_answer(tmp_path, answer, api(servers=[{"url": "http://a.test/v1"}]))
+    hidden = [PIN, QUERIED, SENT, IN_PATH, "own-pin-1", *CODES]
+    for text in [record, *(base64_strings(record))]:
+        assert [secret for secret in hidden if secret in text] == []
+
+
+@pytest.mark.parametrize("kind", FORMS.values(), ids=FORMS)
+def test_a_recorded_response_repeats_no_marked_value_of_a_form(kind, tmp_path):
+    document = api(kind, FLAT, servers=[{"url": "http://a.test/v1"}])
+    answer = httpx.Response(200, json={"label": f"the pin {PIN}"})
+    assert PIN not in record_answer(tmp_path, answer, document)
+
+
+def test_words_of_the_document_stay_in_a_record_though_a_marked_value_equals_one(tmp_path):
+    async def call():
+        answer = httpx.Response(200, json={"label": "a label", "pin": "label"})
+        client = httpx.AsyncClient(transport=httpx.MockTransport(lambda _: answer))
+        document = api(servers=[{"url": "http://a.test/v1"}])
+        async with load_tools(document, client=client, record=tmp_path) as toolset:
+            await toolset.call("add_box", {"body": {"label": "l", "pin": "label"}})
+
+    asyncio.run(call())
+    entry = json.loads((tmp_path / "calls.jsonl").read_text())
+    assert entry["request"]["body"] == {"label": "l", "pin": "***"}
+    assert entry["response"]["json"] == {"label": "a label", "pin": "***"}
+
+
+def base64_strings(record):
+    """Return what the base64 in a record means."""
+    entries = [json.loads(line)["response"] for line in record.splitlines()]
+    return [base64.b64decode(e.get("base64", "")).decode(errors="replace") for e in entries]
