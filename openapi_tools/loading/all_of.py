@@ -75,9 +75,9 @@ def merge_all(
     out, remaining, rivals = _merge_branches(out, branches, report)
     if rivals:
         report("allOf", "has branches that no value can match together; one of them is enough.")
-        words = {key: value for key, value in out.items() if key in ANNOTATIONS}
+        annotations = {key: value for key, value in out.items() if key in ANNOTATIONS}
         rest = {key: value for key, value in out.items() if key not in ANNOTATIONS}
-        out = {**words, "anyOf": [rest, *rivals]}
+        out = {**annotations, "anyOf": [rest, *rivals]}
     remaining = [*out.pop("allOf", ()), *remaining]  # of a branch that was merged
     if not remaining:
         return out
@@ -285,7 +285,9 @@ def _common_type(first: Any, second: Any) -> Any:
     for names, other_names in ((ours, theirs), (theirs, ours)):
         if "number" in names and "integer" in other_names and "integer" not in common:
             common.append("integer")
-    return common if len(common) > 1 else common[0] if common else _raise_not_exact(first, second)
+    if not common:
+        raise _NotExactError
+    return common if len(common) > 1 else common[0]
 
 
 _MERGERS: dict[str, Callable[[Any, Any], Any]] = {

@@ -97,8 +97,8 @@ def drop_unfitting_values(
 ) -> None:
     """Leave only those examples and defaults of a schema, in place, that it accepts."""
     for keyword, before, after in SchemaExamples(out, definitions).drop_unfitting():
-        said = "it is ignored" if after is ABSENT else f"it is read as {_quote_value(after)}"
-        report(keyword, f"{_quote_value(before)} does not match its own schema; {said}.")
+        consequence = "it is ignored" if after is ABSENT else f"it is read as {_quote_value(after)}"
+        report(keyword, f"{_quote_value(before)} does not match its own schema; {consequence}.")
 
 
 def _quote_value(value: Any) -> str:

@@ -156,7 +156,7 @@ class Document:
     def _make_schemas(self, hidden: str) -> Schemas:
         return Schemas(
             self.references,
-            words=self.settings.description_chars,
+            limit=self.settings.description_chars,
             ref_siblings=self.dialect.modern,
             hidden=hidden,
         )

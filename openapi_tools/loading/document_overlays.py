@@ -69,8 +69,8 @@ class Overlays:
         if not self._overlays:
             return root, []
         # OpenAPI 3.2.0, 4.1.2.2.1: `$self` is the document's URI wherever it was retrieved.
-        own = as_dict(root).get("$self")
-        addresses = (*addresses, own) if isinstance(own, str) else addresses
+        self_uri = as_dict(root).get("$self")
+        addresses = (*addresses, self_uri) if isinstance(self_uri, str) else addresses
         mismatches = [
             f"{source.name}#/extends: {overlay.extends!r:.200} is not the document that is loaded."
             for source, overlay in zip(self._sources, self._overlays, strict=True)

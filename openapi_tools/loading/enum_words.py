@@ -33,13 +33,13 @@ def add_enum_words(description: str, node: Node, limit: int) -> str:
     It gets no longer than `limit`. Values without words, and names that repeat their values, are
     left out; nothing is added to a description that has all the words.
     """
-    room = limit - len(description) - 1
+    remaining = limit - len(description) - 1
     phrases: list[str] = []
     is_new = False
     for value, words in _words_of_values(node):
         is_new = is_new or words not in description
         phrases.append(f"{value}: {words}")
-        if (room := room - len(phrases[-1]) - 2) < 0:
+        if (remaining := remaining - len(phrases[-1]) - 2) < 0:
             phrases[-1] = "…"
             break
     if not is_new or phrases == ["…"]:

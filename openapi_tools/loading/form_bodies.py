@@ -87,9 +87,9 @@ class FormBodies:
     def has_files(self, schema: Any, depth: int = _NESTED) -> bool:
         """Return whether properties of a body, or the items of one, are files."""
         whole = self._document.schemas.content(schema) if isinstance(schema, dict) else {}
-        members = [*whole.get("properties", {}).values(), whole.get("additionalProperties")]
+        nodes = [*whole.get("properties", {}).values(), whole.get("additionalProperties")]
         branches = [branch for key in _ALTERNATIVES for branch in whole.get(key, ())]
-        return any(self._has_file(member, depth) for member in members) or any(
+        return any(self._has_file(node, depth) for node in nodes) or any(
             self.has_files(branch, depth - 1) for branch in branches if depth
         )
 
@@ -112,8 +112,10 @@ class FormBodies:
         if not whole.keys() & {*_HOLDERS, "additionalProperties"}:
             return FormContent(schema, (), ())
         read = {
-            name: self._read_property(name, member, nodes.get(name), resource, multipart=multipart)
-            for name, member in whole.get("properties", {}).items()
+            name: self._read_property(
+                name, property_schema, nodes.get(name), resource, multipart=multipart
+            )
+            for name, property_schema in whole.get("properties", {}).items()
             if multipart or name in nodes
         }
         out = dict(whole)
@@ -197,11 +199,11 @@ class FormBodies:
         # type.
         inner = self._document.schemas.content(declared) if isinstance(declared, dict) else {}
         if inner.get("type") in _STRINGS and inner.keys().isdisjoint(_CHOOSING):
-            words = {key: inner[key] for key in inner if key in ANNOTATIONS}
-            rest = {key: value for key, value in inner.items() if key not in words}
+            annotations = {key: inner[key] for key in inner if key in ANNOTATIONS}
+            rest = {key: value for key, value in inner.items() if key not in annotations}
             file = file_argument_schema(self._document.settings, {}, "A file.")
             reference = self._document.schemas.define(_FILE, file)
-            return {**words, "anyOf": [rest, reference]}, ""
+            return {**annotations, "anyOf": [rest, reference]}, ""
         if inner.get("type") in ("array", ["array", "null"]):
             items = self._allow_file(inner.get("items"), depth - 1) if depth else None
             return items and ({**inner, "items": items[0]}, items[1])
@@ -287,9 +289,9 @@ def _is_default(encoding: Encoding) -> bool:
     return not (encoding.style or encoding.content_type or encoding.file)
 
 
-def file_argument_schema(settings: Settings, described: Node, words: str) -> Node:
-    """Return the schema of a file argument with the document's own description, else `words`."""
+def file_argument_schema(settings: Settings, described: Node, description: str) -> Node:
+    """Return the schema of a file argument with the document's description, else `description`."""
     out = file_schema(settings)
     out |= {key: described[key] for key in _KEPT if key in described}
-    out.setdefault("description", words)
+    out.setdefault("description", description)
     return out

@@ -74,7 +74,9 @@ def warn_of_unreadable_parts(document: Document, operations: Iterable[OperationN
 
 def _limit(warnings: list[str], summary: str) -> list[str]:
     rest = len(warnings) - _MOST
-    return warnings[:_MOST] + [f"{rest} more {summary}"] * (rest > 0)
+    if rest <= 0:
+        return warnings
+    return [*warnings[:_MOST], f"{rest} more {summary}"]
 
 
 class _Search:
@@ -227,8 +229,8 @@ class _Search:
         kind, node, path, resource = place
         is_list = node.__class__ is list
         if is_list or (node.__class__ is dict and path[1] in _BY_NAME):
-            members = enumerate(node) if is_list else node.items()
-            self._waiting += [_Place(kind, item, (path, at), resource) for at, item in members]
+            items = enumerate(node) if is_list else node.items()
+            self._waiting += [_Place(kind, item, (path, at), resource) for at, item in items]
         else:
             self._waiting.append(place)
 

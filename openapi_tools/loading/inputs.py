@@ -54,7 +54,7 @@ class Inputs:
         self._contents: dict[tuple[int, bytes | int, tuple[str, ...]], Content] = {}
         self._schemas: dict[tuple[int, ...], tuple[Node, list[InputArgument]]] = {}
         self._lists: dict[int, tuple[list[InputArgument], frozenset[str]]] = {}
-        self._known: dict[tuple[int, bytes | int], InputArgument | None] = {}
+        self._shared_arguments: dict[tuple[int, bytes | int], InputArgument | None] = {}
         self._credentials: dict[tuple[str, str], list[str]] = {}
         for name, scheme in document.security.schemes.items():
             if scheme.type == "apiKey":
@@ -96,9 +96,9 @@ class Inputs:
         if not visible_text.hides_wire_name(name, wire):
             return schema
         is_seen = wire.isprintable() and visible_text.strip_hidden(wire) == wire
-        shown = f"`{wire}`" if is_seen else ascii(wire)
-        words = f"Sent as {shown}. {schema.get('description', '')}".rstrip()
-        return {**schema, "description": visible_text.truncate_text(words, self._limit)}
+        written_name = f"`{wire}`" if is_seen else ascii(wire)
+        description = f"Sent as {written_name}. {schema.get('description', '')}".rstrip()
+        return {**schema, "description": visible_text.truncate_text(description, self._limit)}
 
     def operation(self, operation: OperationNode, kinds: tuple[str, ...]) -> Operation:
         """Return how an operation is called; arguments and errors are as of `input_schema`."""
@@ -164,7 +164,7 @@ class Inputs:
         except DocumentError:  # a response that cannot be read does not spoil the request
             return None
 
-    def answer_schema(self, operation: OperationNode) -> Node | None:
+    def response_schema(self, operation: OperationNode) -> Node | None:
         """Return the schema of successful JSON responses; None if one of them can be anything."""
         schemas, converted = self._document.response_schemas, []
         try:
@@ -175,7 +175,7 @@ class Inputs:
                     target = self._document.references.follow(node, resource)
                     one = schemas.convert(as_dict(target.node).get("schema"), target.resource)
                     converted += [one] if one not in converted else []
-            return _complete_answer(converted, schemas) if all(converted) else None
+            return _complete_response_schema(converted, schemas) if all(converted) else None
         except DocumentError:  # as in `_responses`
             return None
 
@@ -215,9 +215,11 @@ class Inputs:
         is_styled = as_dict(argument.node).get("style", "simple") != "simple"
         if is_styled or (kinds and "string" not in kinds):  # a list in the notation of RFC 6570
             return argument
-        described = argument.schema.get("description", "")
-        words = f"{described} Slashes separate segments of the path.".strip()
-        return argument._replace(schema={**argument.schema, "description": words}, slashes=True)
+        text = argument.schema.get("description", "")
+        description = f"{text} Slashes separate segments of the path.".strip()
+        return argument._replace(
+            schema={**argument.schema, "description": description}, slashes=True
+        )
 
     def _template(self, operation: OperationNode, parameters: ParameterNodes) -> PathTemplate:
         return read_template(operation.path, self._list_arguments(parameters)[1])
@@ -239,13 +241,13 @@ class Inputs:
         self, location: str, name: str, node: Node, resource: Resource
     ) -> InputArgument | None:
         key = self._sharing_key(node, resource)
-        if key not in self._known:
+        if key not in self._shared_arguments:
             is_offered = self._is_offered(location, name, node)
             argument = (
                 self._parameters.argument(location, name, node, resource) if is_offered else None
             )
-            self._known[key] = argument
-        return self._known[key]
+            self._shared_arguments[key] = argument
+        return self._shared_arguments[key]
 
     def _sharing_key(self, node: Node, resource: Resource) -> tuple[int, bytes | int]:
         is_local = self._document.references.has_local(resource)
@@ -273,11 +275,11 @@ class Inputs:
         self, operation: OperationNode
     ) -> Iterator[tuple[str, Any, Resource]]:
         only = len(as_dict(operation.node.get("responses"))) == 1
-        for status, answer, resource in self._responses(operation):
+        for status, response, resource in self._responses(operation):
             if status.startswith("2") or (status == "default" and only):
-                content = as_dict(answer.get("content"))
+                content = as_dict(response.get("content"))
                 if self._document.dialect.swagger:
-                    content = dict.fromkeys(self._produced_media_types(operation), answer)
+                    content = dict.fromkeys(self._produced_media_types(operation), response)
                 yield from ((kind, node, resource) for kind, node in content.items())
 
     def _produced_media_types(self, operation: OperationNode) -> list[str]:
@@ -285,7 +287,7 @@ class Inputs:
         return list(filter(is_string, as_list(produces)))
 
     def _response_headers(self, operation: OperationNode) -> tuple[str, ...]:
-        nodes = (as_dict(answer.get("headers")) for _, answer, _ in self._responses(operation))
+        nodes = (as_dict(response.get("headers")) for _, response, _ in self._responses(operation))
         names = (name.lower() for node in nodes for name in node)
         kept = (name for name in names if is_token(name) and should_keep_header(name) is None)
         return tuple(islice(dict.fromkeys(kept), documents.MAX_CHOICES))
@@ -293,11 +295,11 @@ class Inputs:
     def _responses(self, operation: OperationNode) -> Iterator[tuple[str, Node, Resource]]:
         for status, node in as_dict(operation.node.get("responses")).items():
             try:
-                answer, resource, _ = self._document.references.follow(node, operation.resource)
+                response, resource, _ = self._document.references.follow(node, operation.resource)
             except DocumentError:  # a response that cannot be read does not spoil the request
                 continue
-            if isinstance(answer, dict):
-                yield str(status), answer, resource
+            if isinstance(response, dict):
+                yield str(status), response, resource
 
 
 def _add_key_scheme(
@@ -315,14 +317,14 @@ def _redirect_statuses(operation: OperationNode) -> tuple[str, ...]:
     return tuple(below) if is_redirect else ()
 
 
-def _complete_answer(alternatives: list[Node], schemas: Schemas) -> Node | None:
+def _complete_response_schema(alternatives: list[Node], schemas: Schemas) -> Node | None:
     if not alternatives:
         return None
-    answer = alternatives[0] if len(alternatives) == 1 else {"anyOf": alternatives}
+    schema = alternatives[0] if len(alternatives) == 1 else {"anyOf": alternatives}
     whole = complete_schema(
-        {"type": "object", "properties": {"answer": answer}}, schemas.closure, cut=False
+        {"type": "object", "properties": {"response": schema}}, schemas.closure, cut=False
     )
-    return {**whole["properties"]["answer"], **{k: whole[k] for k in whole if k == "$defs"}}
+    return {**whole["properties"]["response"], **{k: whole[k] for k in whole if k == "$defs"}}
 
 
 def _body_arguments(content: Content | None) -> list[InputArgument]:
@@ -330,14 +332,16 @@ def _body_arguments(content: Content | None) -> list[InputArgument]:
         return []
     needed = frozenset(content.schema.get("required", ()))
     if content.flat:
-        members = content.schema.get("properties", {})
-        arguments = [InputArgument("body", name, members[name], name in needed) for name in members]
+        properties = content.schema.get("properties", {})
+        arguments = [
+            InputArgument("body", name, properties[name], name in needed) for name in properties
+        ]
     else:
         arguments = [InputArgument("body", "body", content.schema, content.required)]
     if content.choices:
         kinds = [content.media_type, *(other.media_type for other in content.choices)]
-        words = "The media type of the body."
-        schema = {"type": "string", "enum": kinds, "description": words}
+        description = "The media type of the body."
+        schema = {"type": "string", "enum": kinds, "description": description}
         arguments.append(InputArgument("body", "media_type", schema, content.required))
     return arguments + [
         InputArgument(

@@ -241,8 +241,8 @@ def make_nullable(out: Node) -> Node:
         out["type"] = list(dict.fromkeys([*types, "null"]))
     if _ASSERTING.isdisjoint(out):
         return out
-    words: Node = {key: out.pop(key) for key in _NULLABLE_ANNOTATIONS if key in out}
-    return {**words, "anyOf": [out, {"type": "null"}]}
+    annotations: Node = {key: out.pop(key) for key in _NULLABLE_ANNOTATIONS if key in out}
+    return {**annotations, "anyOf": [out, {"type": "null"}]}
 
 
 def explain_discriminator(out: Node, discriminator: Any) -> None:

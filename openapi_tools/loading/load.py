@@ -104,17 +104,17 @@ def load_tools(
 
 
 def load_with_record(
-    config: ConfigFile, members: Mapping[str, Any], record: FetchRecord | None
+    config: ConfigFile, overrides: Mapping[str, Any], record: FetchRecord | None
 ) -> Toolset:
     """Load the tools of a configuration as `load_tools`, with a record of what is fetched.
 
     Args:
         config: The configuration.
-        members: Single settings, which override those of the configuration.
+        overrides: Single settings, which override those of the configuration.
         record: Gets the responses of servers, or has them from the same load in another process;
             None without one.
     """
-    options = LoadOptions(None, make_settings(None, members), None)
+    options = LoadOptions(None, make_settings(None, overrides), None)
     return load_by_options(options, None, config, record=record)
 
 

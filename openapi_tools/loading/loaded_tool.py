@@ -71,7 +71,7 @@ class ToolBuilder:
     def response_schema(self, node: OperationNode) -> Node | None:
         """Return the schema of an operation's responses of success; None if unknown."""
         with self._lock:
-            return self._inputs.answer_schema(node)
+            return self._inputs.response_schema(node)
 
     def operation(self, node: OperationNode, media_types: tuple[str, ...]) -> Operation:
         """Return how an operation is called."""
@@ -95,12 +95,12 @@ class LoadedTool(OperationTool):
     """A tool whose description, schema and operation are built when they are first looked at."""
 
     __slots__ = (
-        "_answer_schema",
         "_builder",
         "_facts",
         "_input_schema",
         "_node",
         "_operation",
+        "_response_schema",
         "_shape",
     )
 
@@ -117,7 +117,7 @@ class LoadedTool(OperationTool):
         self._builder = builder
         self._node = node
         self._input_schema: Node | None = None
-        self._answer_schema: Node | None = None
+        self._response_schema: Node | None = None
         self._operation: Operation | None = None
 
     @property
@@ -193,10 +193,10 @@ class LoadedTool(OperationTool):
     @property
     def answer_schema(self) -> Node | None:
         """JSON Schema 2020-12 of JSON responses of success; None if one can be anything."""
-        if self._answer_schema is None:
+        if self._response_schema is None:
             schema = self._builder.response_schema(self._find_node())
-            self._answer_schema = {} if schema is None else schema
-        return self._answer_schema or None
+            self._response_schema = {} if schema is None else schema
+        return self._response_schema or None
 
     @property
     def operation(self) -> Operation:

@@ -52,7 +52,7 @@ class _OverlayRun:
 
     def __init__(self, root: Any, queries: Queries, max_depth: int) -> None:
         self.root, self.queries, self.max_depth = root, queries, max_depth
-        self.own: dict[int, Any] = {}
+        self.copies: dict[int, Any] = {}
         self.added = 0
 
     @property
@@ -150,28 +150,28 @@ class _OverlayRun:
         waiting: list[tuple[Any, dict[str, Any], Location]] = [(self._copy_path(place), value, ())]
         while waiting:
             node, new, inner = waiting.pop()
-            for key, member in new.items():
+            for key, new_value in new.items():
                 old = node.get(key)
                 if key not in node:
-                    self._count_added(member)
-                    node[key], changed = member, True
-                elif _kind(old) != _kind(member):
-                    self._refuse(old, member, place, (*inner, key))
+                    self._count_added(new_value)
+                    node[key], changed = new_value, True
+                elif _kind(old) != _kind(new_value):
+                    self._refuse(old, new_value, place, (*inner, key))
                 elif isinstance(old, dict):
                     node[key] = old = self._copy_once(old)
-                    waiting.append((old, member, (*inner, key)))
+                    waiting.append((old, new_value, (*inner, key)))
                 elif isinstance(old, list):
                     node[key] = old = self._copy_once(old)
-                    changed |= self._append(old, member)
+                    changed |= self._append(old, new_value)
                 else:
-                    node[key] = member
-                    changed = changed or not is_equal(old, member)
+                    node[key] = new_value
+                    changed = changed or not is_equal(old, new_value)
         return changed
 
-    def _refuse(self, old: Any, member: Any, place: Location, inner: Location) -> None:
+    def _refuse(self, old: Any, new: Any, place: Location, inner: Location) -> None:
         # An example of Overlay 1.0 has keys without a value, which are accepted.
-        if member is not None or not self.overlay.is_1_0:
-            reason = f"{_A[_kind(member)]} cannot be merged into {_A[_kind(old)]}"
+        if new is not None or not self.overlay.is_1_0:
+            reason = f"{_A[_kind(new)]} cannot be merged into {_A[_kind(old)]}"
             spot = join_pointer((*place, *inner))
             raise self.error(f"{reason}, at {spot} of the document.", self.action.kind, *inner)
 
@@ -185,11 +185,11 @@ class _OverlayRun:
         return node
 
     def _copy_once(self, node: Any) -> Any:
-        if id(node) in self.own:
+        if id(node) in self.copies:
             return node
         self.queries.count_steps(1 + len(node) // 16)
         copied = node.copy()
-        self.own[id(copied)] = copied
+        self.copies[id(copied)] = copied
         return copied
 
     def _count_added(self, value: Any) -> None:
@@ -205,7 +205,7 @@ class _OverlayRun:
             self.queries.count_steps(len(level))
             inner: list[Any] = []
             for node in level:
-                self.own.pop(id(node), None)
+                self.copies.pop(id(node), None)
                 inner += node.values() if isinstance(node, dict) else node
             level = inner
         return size, depth

@@ -180,8 +180,8 @@ def _create_action(
     source = None
     if "copy" in node:
         source = _compile_query(overlay, queries, node["copy"], *fields, "copy")
-    kinds = [kind for kind in ("update", "copy") if kind in node]
-    kind = "remove" if node.get("remove") else kinds[0] if len(kinds) == 1 else ""
+    kinds = ["remove"] if node.get("remove") else [k for k in ("update", "copy") if k in node]
+    kind = kinds[0] if len(kinds) == 1 else ""
     return Action(node, target, source, kind, number, fields)
 
 

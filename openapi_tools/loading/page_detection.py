@@ -159,7 +159,9 @@ def _type_of(node: Node) -> str:
     types = [each for each in types if each != "null"] if isinstance(types, list) else [types]
     if len(types) == 1 and isinstance(types[0], str):
         return types[0]
-    return "object" if "properties" in node else "array" if "items" in node else ""
+    if "properties" in node:
+        return "object"
+    return "array" if "items" in node else ""
 
 
 def _branches(node: Node) -> Iterator[Any]:

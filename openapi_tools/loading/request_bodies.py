@@ -82,7 +82,7 @@ class RequestBodies:
         self._document = document
         self._settings = document.settings
         general = document.settings.media_types
-        self._wanted: tuple[str, ...] = () if isinstance(general, dict) else general
+        self._preferences: tuple[str, ...] = () if isinstance(general, dict) else general
         self._forms = FormBodies(document)
 
     def read(self, node: Node, resource: Resource, chosen_types: tuple[str, ...] = ()) -> Content:
@@ -90,7 +90,7 @@ class RequestBodies:
         if len(chosen_types) > 1:
             return _merge_bodies([self.read(node, resource, (kind,)) for kind in chosen_types])
         content = dict(islice((node.get("content") or _JSON).items(), MAX_CHOICES))
-        preferences = chosen_types or self._wanted
+        preferences = chosen_types or self._preferences
         listed, chosen = choose_media_type(content, preferences)
         declared, owner = self._media_type(content[listed], resource)
         schema = self._schema(chosen, declared, owner)
@@ -115,11 +115,11 @@ class RequestBodies:
 
     def _show_example(self, content: Content, declared: Node, resource: Resource) -> None:
         schemas, schema = self._document.schemas, content.schema
-        members = schema.get("properties", {}) if content.flat else {"": schema}
+        properties = schema.get("properties", {}) if content.flat else {"": schema}
         plain = {
-            name: member
-            for name, member in members.items()
-            if isinstance(member, dict) and "examples" not in schemas.content(member)
+            name: node
+            for name, node in properties.items()
+            if isinstance(node, dict) and "examples" not in schemas.content(node)
         }
         if not plain:
             return  # the schemas show their own
@@ -127,8 +127,8 @@ class RequestBodies:
         limit = self._settings.description_chars
         if content.flat:
             values = chain(values, as_list(schemas.content(schema).get("examples")))
-            properties = members | add_property_examples(plain, values, schemas, limit)
-            content.schema = {**schema, "properties": properties}
+            with_examples = add_property_examples(plain, values, schemas, limit)
+            content.schema = {**schema, "properties": properties | with_examples}
         elif (value := find_fitting_example(values, schema, schemas, limit)) is not ABSENT:
             content.schema = {**schema, "examples": [value]}
 
@@ -139,13 +139,13 @@ class RequestBodies:
     def _media_type_of_files(
         self, kind: str, schema: Node, content: Node, resource: Resource
     ) -> str:
-        others = [other for other in content if other != kind]
-        if not others:
+        other_types = [other for other in content if other != kind]
+        if not other_types:
             return ""  # most bodies
         # Bytes have no place in JSON and urlencoded forms.
         if not (http_rules.is_json(kind) or http_rules.is_form(kind)):
             return ""
-        upload = next(filter(http_rules.is_multipart, others), "")
+        upload = next(filter(http_rules.is_multipart, other_types), "")
         if upload and self._forms.has_files(schema):
             return upload
         if upload and http_rules.is_form(kind):
@@ -153,7 +153,7 @@ class RequestBodies:
             has_files = self._forms.has_files(self._schema(upload, declared, owner))
             return upload if has_files else ""
         is_whole = is_binary(self._document.schemas.content(schema))
-        return next(filter(http_rules.is_bytes, others), "") if is_whole else ""
+        return next(filter(http_rules.is_bytes, other_types), "") if is_whole else ""
 
     def _schema(self, kind: str, declared: Node, resource: Resource) -> Node:
         # JSON Lines and the like are arrays of items.
@@ -180,7 +180,7 @@ class RequestBodies:
         return ensure_items({**schema, "type": kind})
 
     def _complete_content(
-        self, content: Content, declared: Node, resource: Resource, words: str
+        self, content: Content, declared: Node, resource: Resource, description: str
     ) -> None:
         kind, schema = content.media_type, content.schema
         form = _read_form(kind)
@@ -205,19 +205,19 @@ class RequestBodies:
                 content.flat = self._is_flat(schema, inner, required=content.required)
                 schema = inner if content.flat else schema
             case "text":
-                schema = self._text_schema(kind, inner, declared, resource, words)
+                schema = self._text_schema(kind, inner, declared, resource, description)
                 if content.file:
-                    described = self._add_description(schema, words)
+                    described = self._add_description(schema, description)
                     schema = file_argument_schema(
                         self._settings, described, "The body, as text or as bytes."
                     )
             case "bytes":
                 content.file = True
                 schema = file_argument_schema(self._settings, inner, "The body's bytes.")
-        content.schema = self._add_description(schema, words)
+        content.schema = self._add_description(schema, description)
 
     def _text_schema(
-        self, kind: str, inner: Node, declared: Node, resource: Resource, words: str
+        self, kind: str, inner: Node, declared: Node, resource: Resource, body_description: str
     ) -> Node:
         # A structure becomes the string that holds it.
         if inner.get("type") in ("string", "number", "integer", "boolean"):
@@ -226,14 +226,14 @@ class RequestBodies:
         if http_rules.is_xml(kind):
             shape = _outline_xml(declared.get("schema"), resource, self._document.references)
             elements = f"Its elements: {shape}" if shape.startswith("<") else ""
-            text = plain_text(words, self._settings.description_chars)
+            text = plain_text(body_description, self._settings.description_chars)
             description = " ".join(filter(None, (text, description, elements)))
         return {"type": "string", "description": description}
 
-    def _add_description(self, schema: Node, words: str) -> Node:
-        if not words or "description" in schema:
+    def _add_description(self, schema: Node, description: str) -> Node:
+        if not description or "description" in schema:
             return schema
-        return {**schema, "description": plain_text(words, self._settings.description_chars)}
+        return {**schema, "description": plain_text(description, self._settings.description_chars)}
 
     def _is_flat(self, schema: Node, inner: Node, *, required: bool) -> bool:
         return (
@@ -337,16 +337,16 @@ class _XmlOutline:
         inner = self._content(properties, resource, depth) if depth else ("", "…")
         return _format_element(name, *inner)
 
-    def _content(self, members: Node, resource: Resource, depth: int) -> tuple[str, str]:
+    def _content(self, properties: Node, resource: Resource, depth: int) -> tuple[str, str]:
         attributes, inner = "", ""
-        for key, member in members.items():
-            plain, _ = _resolve_xml_schema(member, resource, self._references)
+        for key, node in properties.items():
+            plain, _ = _resolve_xml_schema(node, resource, self._references)
             if self._left <= 0:
                 return attributes, f"{inner}…"
             if is_true(as_dict(plain.get("xml")).get("attribute")):
                 attributes += f' {_element_name(plain, key)}="{escape(str(plain.get("type", "")))}"'
             else:
-                inner += self.element(member, resource, key, depth - 1)
+                inner += self.element(node, resource, key, depth - 1)
         return attributes, inner
 
 

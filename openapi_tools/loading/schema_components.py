@@ -227,11 +227,11 @@ def shrink_schema(schema: Node) -> Node:
 
 def _keep_names(schema: Node) -> Node:
     required = set(schema.get("required", ()))
-    room = MAX_SCHEMA // 2
+    remaining = MAX_SCHEMA // 2
     kept = set()
     for name in sorted(schema["properties"], key=lambda name: name not in required):
-        room -= json_size(name) * (2 if name in required else 1) + len(": {}, ")
-        if room > 0:
+        remaining -= json_size(name) * (2 if name in required else 1) + len(": {}, ")
+        if remaining > 0:
             kept.add(name)
     smaller = {**schema, "properties": {name: {} for name in schema["properties"] if name in kept}}
     if required:
@@ -252,12 +252,12 @@ def _add_definitions(schema: Node, definitions: Node) -> Node:
     return {**schema, "properties": properties, "$defs": written}
 
 
-def _choose_nearest(names: frozenset[str], definitions: Node, room: int) -> Node:
+def _choose_nearest(names: frozenset[str], definitions: Node, remaining: int) -> Node:
     kept: Node = {}
     pending = sorted(names)
     for name in pending:  # grows while it is walked: breadth first
-        room -= json_size(definitions[name]) + len(name) + 4
-        if room < 0:
+        remaining -= json_size(definitions[name]) + len(name) + 4
+        if remaining < 0:
             break
         kept[name] = definitions[name]
         pending += sorted(find_uses(definitions[name]).every - set(pending))

@@ -62,12 +62,12 @@ class Schemas:
     """Converts the schemas of one document, without the properties that are marked `hidden`."""
 
     def __init__(
-        self, references: References, words: int, *, ref_siblings: bool, hidden: str
+        self, references: References, limit: int, *, ref_siblings: bool, hidden: str
     ) -> None:
         self._references = references
         self._ref_siblings = ref_siblings
-        self._limit = words
-        self._text = cache(partial(plain_text, limit=words))
+        self._limit = limit
+        self._text = cache(partial(plain_text, limit=limit))
         self._targets: dict[str, Target] = {}
         self._names: dict[tuple[int, str], str] = {}
         self._definitions: dict[str, Component] = {}
@@ -77,7 +77,7 @@ class Schemas:
         self._values = DefinitionFinder(self.closed_definition)
         self._unsettled: list[Node] = []  # whose examples wait for definitions that are open
         self._closures: dict[frozenset[str], Closure] = {}
-        self._room = MAX_REMEMBERED
+        self._free_definitions = MAX_REMEMBERED
         self._patterns: set[str] = set()
         self._added_items: dict[int, Node] = {}  # kept, so that an id stays its own
         self._hidden = hidden
@@ -136,8 +136,8 @@ class Schemas:
         closure = self._closures.get(uses)
         if closure is None:
             closure = build_closure(uses, self.definition)
-            if self._room >= len(closure.definitions):
-                self._room -= len(closure.definitions)
+            if self._free_definitions >= len(closure.definitions):
+                self._free_definitions -= len(closure.definitions)
                 self._closures[uses] = closure
         return closure
 
@@ -256,9 +256,9 @@ class Schemas:
         return name
 
     def _has_limits(self, node: Node) -> bool:
-        said = _LIMITING.intersection(node) if self._ref_siblings else ()
+        limits = _LIMITING.intersection(node) if self._ref_siblings else ()
         return keyword_values.is_nullable(node) or any(
-            keyword_values.is_readable(key, node[key]) for key in said
+            keyword_values.is_readable(key, node[key]) for key in limits
         )
 
     def _convert_schema(

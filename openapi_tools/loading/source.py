@@ -287,7 +287,9 @@ def _parse_yaml(data: bytes, *remarks: str, check: bool, strict: bool) -> Parsed
 
 def _limit_warnings(warnings: list[str]) -> tuple[str, ...]:
     rest = len(warnings) - _MOST_WARNINGS
-    return (*warnings[:_MOST_WARNINGS], *[f"{rest} more duplicate keys."] * (rest > 0))
+    if rest <= 0:
+        return tuple(warnings)
+    return (*warnings[:_MOST_WARNINGS], f"{rest} more duplicate keys.")
 
 
 def _refuse_other_values(root: Any, expected: str) -> None:

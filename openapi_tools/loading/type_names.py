@@ -93,11 +93,11 @@ def file_remark(node: Node) -> tuple[str, str]:
     """
     kind, is_binary = node.get("type"), node.get("format") == "binary"
     if names_file(kind):
-        said = f"{kind!r} is not a type of JSON Schema"
-        return "type", f"{said}; it is read as a file. Write 'type: string', 'format: binary'."
+        reason = f"{kind!r} is not a type of JSON Schema"
+        return "type", f"{reason}; it is read as a file. Write 'type: string', 'format: binary'."
     if is_binary and kind in (None, "object") and node.keys().isdisjoint(_DESCRIBING):
-        said = "'binary' is a format of strings"
-        return "format", f"{said}; it is read as a file. Write 'type: string' beside it."
+        reason = "'binary' is a format of strings"
+        return "format", f"{reason}; it is read as a file. Write 'type: string' beside it."
     return "", ""
 
 

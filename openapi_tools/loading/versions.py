@@ -23,7 +23,7 @@ from openapi_tools.model import Server, ServerVariable
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 SUPPORTED = "Swagger 2.0 and OpenAPI 3.0, 3.1 and 3.2"
 # Other documents, by a property that they have.
-_OTHERS = {
+_OTHER_FORMATS = {
     "overlay": "an overlay, which is passed along with the document (--overlay, overlays=[…])",
     "arazzo": "an Arazzo description",
     "asyncapi": "an AsyncAPI document",
@@ -113,7 +113,7 @@ def read_dialect(root: Node, name: str) -> Dialect:
             return Dialect("2.0", swagger=True)
         raise _unsupported_version("swagger", version, name)
     if "openapi" not in root:
-        kinds = (kind for key, kind in _OTHERS.items() if key in root)
+        kinds = (kind for key, kind in _OTHER_FORMATS.items() if key in root)
         looks = f" and looks like {kind}" if (kind := next(kinds, "")) else ""
         reason = f"it has neither 'openapi' nor 'swagger'{looks}; this package reads {SUPPORTED}."
         raise InvalidDocument(reason, source=name)
@@ -246,7 +246,7 @@ def convert_response(declared: Node, produces: list[str]) -> Node:
     if "schema" not in declared and not examples:
         return converted
     # Without `produces` the standard says nothing about the media type.
-    kinds = [*examples, *(produces or ["*/*"] * (not examples))]
+    kinds = [*examples, *produces] or ["*/*"]
     if body.get("type") == "file":
         body, kinds = parameter_schema(body), produces or ["application/octet-stream"]
     media = {"schema": body} if body else {}
