@@ -66,9 +66,9 @@ class ConfigFile:
     ) -> tuple[Any, ...]:
         """Return source, settings, credentials, overlays: the given ones over the file's."""
         overrides = {n: getattr(settings, n) for n in getattr(settings, "model_fields_set", ())}
-        members = self._read_settings() | overrides
+        values = self._read_settings() | overrides
         if overrides.get("files") is not None:  # another store than the file's folder
-            members["download_dir"] = overrides.get("download_dir")
+            values["download_dir"] = overrides.get("download_dir")
         if source is None and self.data.source:
             source = self._resolve_address(self.data.source)
         own_credentials = {
@@ -78,7 +78,7 @@ class ConfigFile:
         }
         if self.data.overlays and isinstance(overlays, list | tuple):
             overlays = [*map(self._resolve_address, self.data.overlays), *overlays]
-        return source, Settings(**members), {**own_credentials, **credentials}, overlays
+        return source, Settings(**values), {**own_credentials, **credentials}, overlays
 
     def check_schemes(self, schemes: Iterable[str]) -> None:
         """Raise SettingsError for a credential of a scheme that the document does not have."""
@@ -122,38 +122,38 @@ class ConfigFile:
         return [*fixed, *literal, *unset]
 
     def _read_settings(self) -> dict[str, Any]:
-        data, members = self.data, resolve_paths(self.data.settings, self.folder)
+        data, values = self.data, resolve_paths(self.data.settings, self.folder)
         if data.prefix:
-            members["prefix"] = data.prefix
+            values["prefix"] = data.prefix
         if data.base_url:
             try:
-                members["base_url"] = expand_variables(data.base_url, "base_url", secret=False)
+                values["base_url"] = expand_variables(data.base_url, "base_url", secret=False)
             except SettingsError as error:
                 self.fail(("base_url",), error.reason.partition(": ")[2])
         try:
-            Settings(**members)
+            Settings(**values)
         except SettingsError as error:
             name, _, reason = str(error).partition(": ")
             name = name.partition(".")[0]
             place = (name,) if name in data.model_fields_set else ("settings", name)
             self.fail(place, reason)
-        return members
+        return values
 
     def select(self) -> Select | None:
         """Return the selection; None when the file has none."""
         table = self.data.select
-        members = {} if table is None else self._selection_members(table)
+        selection = {} if table is None else self._read_selection(table)
         if self.data.read_only:
-            members["read_only"] = True
-        return Select.parse(members) if members else None
+            selection["read_only"] = True
+        return Select.parse(selection) if selection else None
 
-    def _selection_members(self, table: SelectTable) -> dict[str, Any]:
-        members = table.model_dump(exclude_none=True, exclude={"exclude"})
+    def _read_selection(self, table: SelectTable) -> dict[str, Any]:
+        selection = table.model_dump(exclude_none=True, exclude={"exclude"})
         if table.names and self.data.prefix:
-            members["names"] = (*table.names, *(self.data.prefix + name for name in table.names))
+            selection["names"] = (*table.names, *(self.data.prefix + name for name in table.names))
         if table.exclude is not None:
-            members["exclude"] = self._selection_members(table.exclude)
-        return members
+            selection["exclude"] = self._read_selection(table.exclude)
+        return selection
 
     def shapes(self, tools: Iterable[Any], skipped: Sequence[Any] = ()) -> Shapes:
         """Return the shape and the keys for each tool that the file names."""
@@ -174,9 +174,9 @@ class ConfigFile:
                 limited = shape.limit_to(tool.own_schema()["properties"]) if partial else shape
                 above = shapes.get(tool.name, (ToolShape(), place))[0]
                 shapes[tool.name] = (limited.merge_over(above), place)
-        return self._apply_answers(shapes, listed)
+        return self._apply_response_shape(shapes, listed)
 
-    def _apply_answers(self, shapes: Shapes, tools: list[Any]) -> Shapes:
+    def _apply_response_shape(self, shapes: Shapes, tools: list[Any]) -> Shapes:
         if self.data.answers is None:
             return shapes
         usual = ToolShape(answer=AnswerShape(**self.data.answers.model_dump()))

@@ -79,7 +79,7 @@ class ToolShape:
         pages = self.paging
         has_pages = pages is not None and {pages.argument, pages.size} <= {"", *properties}
         kept: dict[str, Any] = {
-            key: {name: said for name, said in getattr(self, key).items() if name in properties}
+            key: {name: value for name, value in getattr(self, key).items() if name in properties}
             for key in ("fixed", "defaults", "arguments")
         }
         hide = tuple(name for name in self.hide if name in properties)
@@ -98,8 +98,8 @@ class ToolShape:
             merged[key] = {**usual, **getattr(self, key)}
         for name in self.arguments.keys() & other.arguments.keys():
             upper, less = self.arguments[name], other.arguments[name]
-            said = ArgumentShape(upper.name or less.name, upper.description or less.description)
-            merged["arguments"][name] = said
+            argument = ArgumentShape(upper.name or less.name, upper.description or less.description)
+            merged["arguments"][name] = argument
         merged["hide"] = tuple(dict.fromkeys((*other.hide, *self.hide)))
         merged["answer"] = merge_answer_shapes(self.answer, other.answer)
         unset = [item.name for item in fields(self) if getattr(self, item.name) in (None, "", ())]
@@ -111,9 +111,10 @@ def shape_schema(schema: Schema, shape: ToolShape) -> Schema:
     if not shape.has_arguments:
         return schema
     hidden = shape.hidden
-    shown = {name: part for name, part in schema["properties"].items() if name not in hidden}
+    visible = {name: part for name, part in schema["properties"].items() if name not in hidden}
     properties = {
-        shape.new_name(name): _describe_argument(part, name, shape) for name, part in shown.items()
+        shape.new_name(name): _describe_argument(part, name, shape)
+        for name, part in visible.items()
     }
     optional = hidden | shape.defaults.keys()
     required = [shape.new_name(n) for n in schema.get("required", ()) if n not in optional]
@@ -124,14 +125,14 @@ def shape_schema(schema: Schema, shape: ToolShape) -> Schema:
 
 
 def _describe_argument(part: Any, name: str, shape: ToolShape) -> Any:
-    words = shape.arguments.get(name, ArgumentShape()).description
-    changes = {"description": words} if words else {}
+    description = shape.arguments.get(name, ArgumentShape()).description
+    changes = {"description": description} if description else {}
     changes |= {"default": shape.defaults[name]} if name in shape.defaults else {}
     return {**(part if isinstance(part, dict) else {}), **changes} if changes else part
 
 
 def shape_operation(operation: Operation, shape: ToolShape) -> Operation:
-    """Return an operation with the user's shape of its calls and answers."""
+    """Return an operation with the user's shape of its calls and responses."""
     # A hidden argument with a value is still sent.
     gone = frozenset(shape.hide) - shape.fixed.keys() - shape.defaults.keys()
     defaults = {shape.new_name(name): value for name, value in shape.defaults.items()}
@@ -226,12 +227,12 @@ def find_shape_faults(
 
 def _find_renaming_faults(shape: ToolShape, properties: Mapping[str, Any]) -> Iterator[ShapeFault]:
     taken = set(properties)
-    for name, said in shape.arguments.items():
+    for name, argument in shape.arguments.items():
         place = ("arguments", name, "name")
-        if not said.name or said.name == name:
+        if not argument.name or argument.name == name:
             continue
-        if not _ARGUMENT.fullmatch(said.name) or said.name in RESERVED_ARGUMENTS:
-            yield ShapeFault(place, f"{said.name!r:.80} cannot be an argument's name.")
-        elif said.name in taken:
-            yield ShapeFault(place, f"another argument is named {said.name!r:.80}.")
-        taken.add(said.name)
+        if not _ARGUMENT.fullmatch(argument.name) or argument.name in RESERVED_ARGUMENTS:
+            yield ShapeFault(place, f"{argument.name!r:.80} cannot be an argument's name.")
+        elif argument.name in taken:
+            yield ShapeFault(place, f"another argument is named {argument.name!r:.80}.")
+        taken.add(argument.name)
