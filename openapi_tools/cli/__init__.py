@@ -45,7 +45,7 @@ _COMMANDS = {
     "prove": ("Call every tool against a mock and check it.", "prove_command.report_proofs"),
     "eval": ("Run a model on cases against a mock.", "eval_command.evaluate_model"),
     "diff": ("Show what changes for the tools.", "diff_command.compare_tools"),
-    "learn": ("Propose an overlay from recorded calls.", "learn_command.learn_document"),
+    "learn": ("Propose an overlay from recorded calls.", "learn_command.learn_from_calls"),
     "lock": ("Accept tools, and see what has changed since.", "lock_command.lock_tools"),
     "init": ("Write a configuration file.", "init_command.write_configuration"),
     "generate": ("Write the tools as a Python package.", "generate_command.generate_packages"),

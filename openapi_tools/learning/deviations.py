@@ -23,7 +23,7 @@ KINDS = (
 )
 _LONGEST_COMMENT = 400
 MOST_SOURCES = 5
-"""Exchanges that a deviation names as its evidence."""
+"""The number of exchanges that a deviation names as its evidence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Deviation:
 
     @property
     def is_proposed(self) -> bool:
-        """Whether the overlay contains it: a contradicted deviation is only reported."""
+        """Whether the overlay contains it; a contradicted deviation is only reported."""
         return bool(self.changes) and not self.contradictions
 
     def describe_evidence(self) -> str:
@@ -155,5 +155,5 @@ def _format_comment(text: str) -> str:
 
 
 def dump_yaml(value: Any) -> str:
-    """Return a value as YAML in ASCII, whose lines no string can end."""
+    """Return a value as YAML in ASCII, in which no string can end a line."""
     return yaml.safe_dump(value, sort_keys=False, allow_unicode=False, width=100)

@@ -17,7 +17,7 @@ from openapi_tools.transport.urls import read_url
 if TYPE_CHECKING:
     from pathlib import Path
 
-_LARGEST = 64_000_000  # bytes of a file
+_MOST_BYTES = 64_000_000  # of a file
 _MOST_FAULTS = 5
 _STATUSES = range(100, 600)
 _LONGEST_MEDIA_TYPE = 255  # two names of 127 characters (RFC 6838, section 4.2)
@@ -103,7 +103,7 @@ def read_evidence(place: Path) -> Evidence:
     evidence = Evidence()
     for path in _list_files(place):
         name = path.name if path == place else path.relative_to(place).as_posix()
-        name = name.encode(errors="replace").decode()  # names of files may be no UTF-8
+        name = name.encode(errors="replace").decode()  # a file's name may not be UTF-8
         data = _read_file(path)
         evidence.files.append(name)
         read = _read_cassette if path.suffix == _CASSETTE else _read_lines
@@ -127,11 +127,11 @@ def _list_files(place: Path) -> list[Path]:
 def _read_file(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
-            data = file.read(_LARGEST + 1)
+            data = file.read(_MOST_BYTES + 1)
     except OSError as error:
         raise SourceError(f"cannot be read ({error.strerror}).", source=str(path)) from None
-    if len(data) > _LARGEST:
-        raise SourceError(f"is larger than {_LARGEST:,} bytes.", source=str(path))
+    if len(data) > _MOST_BYTES:
+        raise SourceError(f"is larger than {_MOST_BYTES:,} bytes.", source=str(path))
     return data
 
 
@@ -180,7 +180,8 @@ def _add_entry(evidence: Evidence, entry: Any, source: str) -> None:
 def _read_exchange(entry: Any, source: str) -> RecordedExchange:
     request, response = entry["request"], entry["response"]
     headers = {str(name).lower(): str(text) for name, text in response["headers"].items()}
-    kind = essence(headers.get("content-type", ""))
+    media_type = essence(headers.get("content-type", ""))
+    is_usable = is_media_type(media_type) and len(media_type) <= _LONGEST_MEDIA_TYPE
     urlsplit(request["url"])  # raises ValueError, also where `read_url` does not
     read_url(request["url"])
     if not _is_status(response["status"]):
@@ -192,7 +193,7 @@ def _read_exchange(entry: Any, source: str) -> RecordedExchange:
         request_body=request.get("body"),
         status=response["status"],
         headers=headers,
-        media_type=kind if is_media_type(kind) and len(kind) <= _LONGEST_MEDIA_TYPE else "",
+        media_type=media_type if is_usable else "",
         body=_read_body(response),
         tool=str(entry.get("tool", "")),
     )

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 from openapi_tools.auth.origin_policy import is_loopback
 from openapi_tools.errors import CallError, SettingsError
 from openapi_tools.learning.evidence import Evidence, read_evidence
-from openapi_tools.learning.lessons import learn_deviations
-from openapi_tools.learning.request_observer import REFUSED
+from openapi_tools.learning.learned_deviations import learn_deviations
+from openapi_tools.learning.request_observer import REFUSAL_STATUSES
 from openapi_tools.requests import server_url
 from openapi_tools.testing.proving import Proof, sample_inputs
 from openapi_tools.tools.exchange_records import CALLS_FILE
@@ -23,14 +23,15 @@ if TYPE_CHECKING:
 
     from openapi_tools.learning.evidence import RecordedExchange
     from openapi_tools.result import ToolResult
+    from openapi_tools.tools.tool import OperationTool
     from openapi_tools.toolsets.toolset import Toolset
 
-_IDS = ("id", "uuid", "key", "name", "slug", "number")
+_ID_NAMES = ("id", "uuid", "key", "name", "slug", "number")
 _SAFETIES = ("read-only", "additive", "destructive")
 
 
 def check_is_local(toolset: Toolset) -> None:
-    """Check that all calls stay on this machine, as writes are called, too.
+    """Check that all calls stay on this machine, since writes are called, too.
 
     Raises:
         SettingsError: A tool has no server, or one on another machine.
@@ -48,16 +49,19 @@ def check_is_local(toolset: Toolset) -> None:
 
 
 async def prove_live(toolset: Toolset, folder: Path) -> list[Proof]:
-    """Call every tool at its API, and return whether the API does what its document says.
+    """Call every tool at its API, and compare the responses with the document.
 
-    Reads come first, as later calls take arguments from their responses.
+    Reads come first, so that later calls can take arguments from their responses.
 
     Args:
         toolset: Loaded with `Settings(record=folder, check_responses=True)`.
         folder: Where that setting records the exchanges.
+
+    Returns:
+        A proof for each tool, in the toolset's order.
     """
     path = folder / CALLS_FILE
-    # What an earlier run has recorded there may be true no longer.
+    # The file may have exchanges of earlier runs, which may no longer hold.
     earlier = len(_read_exchanges(path))
     caller = _LiveCaller(toolset)
     results = {tool.name: await caller.call(tool) for tool in _order_tools(toolset)}
@@ -74,7 +78,7 @@ def _read_exchanges(path: Path) -> list[RecordedExchange]:
     return read_evidence(path).exchanges if path.exists() else []
 
 
-def _order_tools(toolset: Toolset) -> list[Any]:
+def _order_tools(toolset: Toolset) -> list[OperationTool]:
     return sorted(
         toolset,
         key=lambda tool: (_SAFETIES.index(tool.safety), len(tool.input_schema.get("required", ()))),
@@ -82,13 +86,13 @@ def _order_tools(toolset: Toolset) -> list[Any]:
 
 
 class _LiveCaller:
-    """Calls tools with sampled input, in which values of earlier responses replace ids."""
+    """Calls tools with sampled input, in which ids come from earlier responses where possible."""
 
     def __init__(self, toolset: Toolset) -> None:
         self._toolset = toolset
         self._outputs: dict[str, Any] = {}
 
-    async def call(self, tool: Any) -> list[ToolResult]:
+    async def call(self, tool: OperationTool) -> list[ToolResult]:
         """Call a tool with its required arguments, then with all; return the results."""
         results = []
         for arguments in sample_inputs(tool.input_schema, tool.operation.body):
@@ -99,7 +103,7 @@ class _LiveCaller:
         return results
 
     def _values_from_outputs(
-        self, tool: Any, arguments: dict[str, Any]
+        self, tool: OperationTool, arguments: dict[str, Any]
     ) -> Iterator[tuple[str, Any]]:
         for name, producers in self._toolset.producers(tool.name).items():
             outputs = (self._outputs.get(producer) for producer in producers)
@@ -117,16 +121,16 @@ def _find_value(output: Any, argument: str) -> Any:
             *(item for part in output.values() if isinstance(part, list) for item in part[:1]),
         ]
     for item in items:
-        for name in (argument, *_IDS):
+        for name in (argument, *_ID_NAMES):
             value = item.get(name) if isinstance(item, dict) else None
             if isinstance(value, str | int) and not isinstance(value, bool):
                 return value
     return None
 
 
-def _judge(tool: Any, results: list[ToolResult], deviation: str) -> Proof:
+def _judge(tool: OperationTool, results: list[ToolResult], deviation: str) -> Proof:
     pointer = document_pointer(tool)
-    statuses = [_status_of(result) for result in results]
+    statuses = [_find_status(result) for result in results]
     if not any(statuses):
         reason = str(results[0].output) if results else "no sampled input could be sent"
         return Proof(tool.name, "not judged", "not judged", reason, pointer)
@@ -136,7 +140,7 @@ def _judge(tool: Any, results: list[ToolResult], deviation: str) -> Proof:
         for line in result.metadata.get("response_problems", ())
         if not line.startswith("not judged")
     ]
-    if all(status in REFUSED for status in statuses if status):
+    if all(status in REFUSAL_STATUSES for status in statuses if status):
         reason = f"request: the API refuses input that the document allows: {results[0].output}"
         return Proof(tool.name, "failed", "ok", deviation or reason, pointer, "document")
     if problems or deviation:
@@ -145,7 +149,7 @@ def _judge(tool: Any, results: list[ToolResult], deviation: str) -> Proof:
     return Proof(tool.name, pointer=pointer)
 
 
-def _status_of(result: ToolResult) -> int:
+def _find_status(result: ToolResult) -> int:
     error = result.error or {}
     status = error.get("status", result.metadata.get("status", 0))
     return status if isinstance(status, int) else 0

@@ -21,13 +21,21 @@ if TYPE_CHECKING:
     from openapi_tools.learning.schema_places import Keys, SchemaPlaces
     from openapi_tools.tools.tool import OperationTool
 
-REFUSED = (400, 422)
+REFUSAL_STATUSES = (400, 422)
 """Statuses of responses that refuse the input (RFC 9110, sections 15.5.1 and 15.5.21)."""
 _SUCCESS = range(200, 300)
-_FEW = 2  # items that show whether a filter is obeyed
-_NEXT = ("next", "next_page", "nextPage", "next_url", "nextUrl", "next_link", "nextLink")
-_HOLDERS_OF_NEXT = ("links", "_links", "paging", "pagination", "meta")
-_LIMITS = ("limit", "per_page", "perPage", "page_size", "pageSize", "max_results", "maxResults")
+_LEAST_ITEMS = 2  # that show that a filter is ignored
+_NEXT_PAGE_KEYS = ("next", "next_page", "nextPage", "next_url", "nextUrl", "next_link", "nextLink")
+_PARENTS_OF_NEXT_PAGE = ("links", "_links", "paging", "pagination", "meta")
+_PAGE_SIZE_NAMES = (
+    "limit",
+    "per_page",
+    "perPage",
+    "page_size",
+    "pageSize",
+    "max_results",
+    "maxResults",
+)
 
 
 class _ParameterPlace(NamedTuple):
@@ -39,10 +47,10 @@ class _ParameterPlace(NamedTuple):
 
 @dataclass(slots=True)
 class _ArgumentEvidence:
-    """The exchanges that show something of an argument, and how many show the opposite."""
+    """The exchanges that show a deviation of an argument, and how many contradict it."""
 
     sources: list[str] = field(default_factory=list)
-    opposite: int = 0
+    contradictions: int = 0
 
 
 @dataclass(slots=True)
@@ -65,63 +73,77 @@ class RequestObserver:
     _successes: list[tuple[Keys, frozenset[str]]] = field(default_factory=list)
 
     def add(self, operation: Keys, tool: OperationTool, exchange: RecordedExchange) -> None:
-        """Add an exchange of a tool; `operation` are the keys of its operation."""
-        sent = _sent_names(exchange)
+        """Add an exchange of a tool, whose operation is at these keys."""
+        sent_names = _sent_names(exchange)
         if exchange.status in _SUCCESS:
-            self._successes.append((operation, sent))
+            self._successes.append((operation, sent_names))
             self._observe_filters(operation, exchange)
             self._observe_pages(operation, tool, exchange)
-        elif exchange.status in REFUSED and exchange.body is not NO_JSON:
-            self._observe_refusal(operation, tool, exchange, sent)
+        elif exchange.status in REFUSAL_STATUSES and exchange.body is not NO_JSON:
+            self._observe_refusal(operation, tool, exchange, sent_names)
 
     def find_deviations(self) -> Iterator[Deviation]:
         """Yield the deviations of requests from the document."""
-        for (operation, name), tally in self._required.items():
-            tally.opposite = sum(
-                place == operation and name not in sent for place, sent in self._successes
+        yield from self._find_required()
+        yield from self._find_ignored()
+        yield from self._find_paging()
+
+    def _find_required(self) -> Iterator[Deviation]:
+        for (operation, name), evidence in self._required.items():
+            evidence.contradictions = sum(
+                place == operation and name not in sent_names
+                for place, sent_names in self._successes
             )
             if changes := self._propose_required(operation, name):
                 message = f"the API refuses calls without the argument {name}, which is optional"
-                yield _make_deviation("argument", changes[0].keys, message, tally, changes)
+                yield _make_deviation("argument", changes[0].keys, message, evidence, changes)
+
+    def _find_ignored(self) -> Iterator[Deviation]:
         # From the end, so that a removal does not shift the parameters that are removed later.
-        for (operation, name), tally in sorted(self._ignored.items(), key=self._sort_key):
+        for (operation, name), evidence in sorted(self._ignored.items(), key=self._sort_from_end):
             place = self._find_parameter(operation, name)
-            if tally.sources and place is not None:
+            if evidence.sources and place is not None:
                 message = f"responses do not depend on the parameter {name}"
-                # A path's parameter belongs to its other operations, too.
+                # A parameter of a path belongs to all of its operations.
                 is_own = place.entry[:-2] == operation
                 changes = [DocumentChange(place.entry)] if is_own else []
-                yield _make_deviation("ignored", place.entry, message, tally, changes)
-        for (operation, name), tally in self._paging.items():
-            kinds = self._page_types[operation, name]
-            is_number = set(kinds) == {"integer"}
-            change = DocumentChange(
-                operation, {"parameters": [self._make_parameter(name, is_number)]}
-            )
-            message = f"the URL of the next page has the undocumented parameter {name}"
-            yield _make_deviation("paging", operation, message, tally, [change])
+                yield _make_deviation("ignored", place.entry, message, evidence, changes)
 
-    def _sort_key(self, pair: tuple[tuple[Keys, str], object]) -> int:
+    def _find_paging(self) -> Iterator[Deviation]:
+        for (operation, name), evidence in self._paging.items():
+            kinds = self._page_types[operation, name]
+            parameter = self._make_parameter(
+                name, "integer" if set(kinds) == {"integer"} else "string"
+            )
+            change = DocumentChange(operation, {"parameters": [parameter]})
+            message = f"the URL of the next page has the undocumented parameter {name}"
+            yield _make_deviation("paging", operation, message, evidence, [change])
+
+    def _sort_from_end(self, pair: tuple[tuple[Keys, str], object]) -> int:
         place = self._find_parameter(*pair[0])
         number = place.entry[-1] if place is not None else 0
         return -int(number)
 
     def _observe_refusal(
-        self, operation: Keys, tool: OperationTool, exchange: RecordedExchange, sent: frozenset[str]
+        self,
+        operation: Keys,
+        tool: OperationTool,
+        exchange: RecordedExchange,
+        sent_names: frozenset[str],
     ) -> None:
         named = find_faulty_arguments(exchange.body, tool.operation)
         required = set(as_list(tool.input_schema.get("required")))
-        wire = {
+        wire_names = {
             each.argument: each.name
             for each in tool.operation.parameters
             if each.location == "query"
         }
         if tool.operation.body is not None:
-            wire |= {each.argument: each.name for each in tool.operation.body.properties}
+            wire_names |= {each.argument: each.name for each in tool.operation.body.properties}
         for pointer in named.values():
             argument = pointer.removeprefix("/")
-            name = wire.get(argument)
-            if name is not None and argument not in required and name not in sent:
+            name = wire_names.get(argument)
+            if name is not None and argument not in required and name not in sent_names:
                 self._required[operation, name].sources.append(exchange.source)
 
     def _observe_filters(self, operation: Keys, exchange: RecordedExchange) -> None:
@@ -133,16 +155,16 @@ class RequestObserver:
             if is_obeyed is False:
                 self._ignored[operation, name].sources.append(exchange.source)
             elif is_obeyed:
-                self._ignored[operation, name].opposite += 1
+                self._ignored[operation, name].contradictions += 1
 
     def _is_filter_obeyed(
         self, operation: Keys, name: str, value: str, items: list[Any]
     ) -> bool | None:
-        # None if the items do not show it: fewer than the limit may be all that there are.
+        # None if the items do not show it: fewer items than the limit may be all there are.
         place = self._find_parameter(operation, name)
         if place is None:
             return None
-        if name in _LIMITS and value.isdecimal() and int(value):
+        if name in _PAGE_SIZE_NAMES and value.isdecimal() and int(value):
             return None if len(items) < int(value) else len(items) == int(value)
         parameter = as_dict(self.places.node_at(place.target))
         schema = as_dict(parameter.get("schema")) or parameter
@@ -152,8 +174,8 @@ class RequestObserver:
             return None
         if value in as_list(schema.get("enum")) or schema.get("type") == "boolean":
             return all(text == value.lower() for text in texts)
-        # A date, for instance, may be the first of a range.
-        return None if "format" in schema else _contain_text(texts, value.lower())
+        # A date, for instance, may begin a range.
+        return None if "format" in schema else _is_text_filter_obeyed(texts, value.lower())
 
     def _observe_pages(
         self, operation: Keys, tool: OperationTool, exchange: RecordedExchange
@@ -175,11 +197,11 @@ class RequestObserver:
             required = {"required": True}
             if place.entry == place.target and place.entry[:-2] == operation:
                 return [DocumentChange(place.entry, required)]
-            # Other operations refer to it, too, so this one gets a copy.
+            # Other operations share it, so this one gets a copy.
             parameter = {**as_dict(self.places.node_at(place.target)), **required}
-            if place.entry[:-2] != operation:  # the operation's own comes before its path's
+            if place.entry[:-2] != operation:  # an operation's parameter overrides its path's
                 return [DocumentChange(operation, {"parameters": [parameter]})]
-            # In its place, so that no other parameter moves.
+            # At the same index, so that no other parameter moves.
             return [
                 DocumentChange((*place.entry, "$ref")),
                 DocumentChange(place.entry, parameter),
@@ -215,24 +237,24 @@ class RequestObserver:
                 if (target := self.places.follow(entry)) is not None:
                     yield _ParameterPlace(entry, target)
 
-    def _make_parameter(self, name: str, is_number: bool) -> dict[str, Any]:
-        schema = {"type": "integer" if is_number else "string"}
+    def _make_parameter(self, name: str, type_name: str) -> dict[str, Any]:
+        schema = {"type": type_name}
         details = schema if "swagger" in self.places.document else {"schema": schema}
         return {"name": name, "in": "query", **details}
 
 
-def _contain_text(texts: list[str], part: str) -> bool | None:
-    # A filter may compare strings in many ways, so only items without any match deny it.
+def _is_text_filter_obeyed(texts: list[str], part: str) -> bool | None:
+    # A filter may compare strings in many ways: it is ignored only if no item matches at all.
     matches = [part in text for text in texts]
     if all(matches):
         return True
-    return None if any(matches) or len(texts) < _FEW else False
+    return None if any(matches) or len(texts) < _LEAST_ITEMS else False
 
 
 def _read_query(address: str) -> dict[str, list[str]]:
     try:
         return parse_qs(urlsplit(address).query)
-    except ValueError:  # a response may name anything
+    except ValueError:  # a response may give anything as a URL
         return {}
 
 
@@ -242,16 +264,16 @@ def _sent_names(exchange: RecordedExchange) -> frozenset[str]:
 
 
 def _make_deviation(
-    kind: str, keys: Keys, message: str, tally: _ArgumentEvidence, changes: list[DocumentChange]
+    kind: str, keys: Keys, message: str, evidence: _ArgumentEvidence, changes: list[DocumentChange]
 ) -> Deviation:
     return create_deviation(
         kind,
         keys,
         message,
-        observations=len(tally.sources),
-        sources=tally.sources,
+        observations=len(evidence.sources),
+        sources=evidence.sources,
         changes=changes,
-        contradictions=tally.opposite,
+        contradictions=evidence.contradictions,
     )
 
 
@@ -266,8 +288,8 @@ def _find_next_url(exchange: RecordedExchange) -> str:
     if address := find_link(exchange.headers.get("link", ""), "next"):
         return address
     body = as_dict(exchange.body)
-    for holder in (body, *(as_dict(body.get(name)) for name in _HOLDERS_OF_NEXT)):
-        for name in _NEXT:
+    for holder in (body, *(as_dict(body.get(name)) for name in _PARENTS_OF_NEXT_PAGE)):
+        for name in _NEXT_PAGE_KEYS:
             value = holder.get(name)
             address = as_string(as_dict(value).get("href")) or as_string(value)
             if "?" in address:

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 _FIRST_SERVER_ERROR = 500
 _NOT_FOUND = 404
 _MOST_ENUM_VALUES = 10
-_LEAST_OF_A_VALUE = 2  # enum values recur in responses; names and free text seldom do
+_LEAST_OCCURRENCES = 2  # of an enum value; names and free text seldom recur
 
 
 @dataclass(slots=True)
 class _ObservedResponse:
-    """Responses of one status and media type."""
+    """The responses of an operation with the same status and media type."""
 
     shape: Shape = field(default_factory=Shape)
     count: int = 0
@@ -41,38 +41,38 @@ class ResponseObserver:
     """Collects the responses of all operations and compares them with the document."""
 
     places: SchemaPlaces
-    _seen: dict[tuple[Keys, int, str], _ObservedResponse] = field(default_factory=dict)
+    _responses: dict[tuple[Keys, int, str], _ObservedResponse] = field(default_factory=dict)
     _shapes: dict[Keys, Shape] = field(default_factory=dict)
 
     def add(self, operation: Keys, exchange: RecordedExchange) -> None:
-        """Add a response of the operation at these keys."""
+        """Add an exchange of the operation at these keys."""
         key = (operation, exchange.status, exchange.media_type)
-        seen = self._seen.setdefault(key, _ObservedResponse())
-        seen.count += 1
-        seen.sources.append(exchange.source)
-        seen.has_retry_after |= "retry-after" in exchange.headers
+        observed = self._responses.setdefault(key, _ObservedResponse())
+        observed.count += 1
+        observed.sources.append(exchange.source)
+        observed.has_retry_after |= "retry-after" in exchange.headers
         if exchange.body is not NO_JSON:
-            seen.shape.add(exchange.body, exchange.source)
+            observed.shape.add(exchange.body, exchange.source)
 
     def add_status(self, operation: Keys, status: int, source: str) -> None:
-        """Add the status of a response that was not recorded."""
-        seen = self._seen.setdefault((operation, status, ""), _ObservedResponse())
-        seen.count += 1
-        seen.sources.append(source)
+        """Add the status of a response of which nothing else is known."""
+        observed = self._responses.setdefault((operation, status, ""), _ObservedResponse())
+        observed.count += 1
+        observed.sources.append(source)
 
     def find_deviations(self) -> Iterator[Deviation]:
         """Yield the deviations of responses from the document."""
-        undocumented: dict[tuple[Keys, int], list[tuple[str, _ObservedResponse]]] = {}
-        for (operation, status, kind), seen in self._seen.items():
+        undocumented: dict[tuple[Keys, int], dict[str, _ObservedResponse]] = {}
+        for (operation, status, media_type), observed in self._responses.items():
             response = self._find_response(operation, status)
             if response is None:
-                undocumented.setdefault((operation, status), []).append((kind, seen))
-            elif kind:
-                yield from self._compare_media_type(response, kind, seen)
-        is_wrong_server = all(status == _NOT_FOUND for _, status, _ in self._seen)
-        for (operation, status), listed in undocumented.items():
+                undocumented.setdefault((operation, status), {})[media_type] = observed
+            elif media_type:
+                yield from self._compare_media_type(response, media_type, observed)
+        is_wrong_server = all(status == _NOT_FOUND for _, status, _ in self._responses)
+        for (operation, status), responses in undocumented.items():
             if status < _FIRST_SERVER_ERROR:
-                deviation = self._describe_status(operation, status, listed)
+                deviation = self._describe_status(operation, status, responses)
                 # If every response is a 404, the calls went to the wrong URL or server.
                 yield replace(deviation, changes=()) if is_wrong_server else deviation
         deviations = [
@@ -80,9 +80,10 @@ class ResponseObserver:
             for keys, shape in self._shapes.items()
             for deviation in self._compare_schema(keys, shape)
         ]
-        yield from map(partial(_drop_replacement, deviations=deviations), deviations)
+        yield from map(partial(_withhold_replacement, deviations=deviations), deviations)
 
     def _find_response(self, operation: Keys, status: int) -> Keys | None:
+        # None if the document has none for the status, `()` if it is in another document.
         # OpenAPI 3.2.0, section 4.16: an exact status comes before a range, and that before the
         # default.
         responses = (*operation, "responses")
@@ -94,64 +95,66 @@ class ResponseObserver:
         return None if isinstance(self.places.node_at(responses), Mapping) else ()
 
     def _describe_status(
-        self, operation: Keys, status: int, listed: list[tuple[str, _ObservedResponse]]
+        self, operation: Keys, status: int, responses: dict[str, _ObservedResponse]
     ) -> Deviation:
-        count = sum(seen.count for _, seen in listed)
+        count = sum(observed.count for observed in responses.values())
         response: dict[str, Any] = {"description": "Seen in recorded calls."}
-        if any(seen.has_retry_after for _, seen in listed):
+        if any(observed.has_retry_after for observed in responses.values()):
             schema = {"type": "integer"}
             header = schema if "swagger" in self.places.document else {"schema": schema}
             response["headers"] = {"Retry-After": header}
-        for kind, seen in listed:
-            response = self._add_content(response, kind, seen.shape)
+        for media_type, observed in responses.items():
+            response = self._add_content(response, media_type, observed.shape)
         return create_deviation(
             "status",
             (*operation, "responses"),
             f"the status {status} is not documented",
             observations=count,
-            sources=[source for _, seen in listed for source in seen.sources],
+            sources=[source for observed in responses.values() for source in observed.sources],
             changes=[DocumentChange((*operation, "responses"), {str(status): response})],
         )
 
-    def _add_content(self, response: dict[str, Any], kind: str, shape: Shape) -> dict[str, Any]:
+    def _add_content(
+        self, response: dict[str, Any], media_type: str, shape: Shape
+    ) -> dict[str, Any]:
         schema = shape.to_schema() if shape.count else {}
         if "swagger" in self.places.document:
             return {**response, "schema": schema} if schema else response
-        if not kind:
+        if not media_type:
             return response
-        media_type = {"schema": schema} if schema else {}
-        return {**response, "content": {**response.get("content", {}), kind: media_type}}
+        content = {**response.get("content", {}), media_type: {"schema": schema} if schema else {}}
+        return {**response, "content": content}
 
     def _compare_media_type(
-        self, response: Keys, kind: str, seen: _ObservedResponse
+        self, response: Keys, media_type: str, observed: _ObservedResponse
     ) -> Iterator[Deviation]:
-        if not response:  # in another document
+        if not response:
             return
         node = as_dict(self.places.node_at(response))
         if "swagger" in self.places.document:
-            if "schema" in node and is_json(kind):
-                self._assign((*response, "schema"), seen.shape)
+            if "schema" in node and is_json(media_type):
+                self._add_shape((*response, "schema"), observed.shape)
             return
         content = node.get("content")
         declared = next(
-            (key for key in as_dict(content) if _matches_declared(kind, str(key))), None
+            (key for key in as_dict(content) if _matches_declared(media_type, str(key))), None
         )
         if declared is not None:
-            if is_json(kind):
-                self._assign((*response, "content", declared, "schema"), seen.shape)
+            if is_json(media_type):
+                self._add_shape((*response, "content", declared, "schema"), observed.shape)
             return
-        if not content and not seen.shape.count:
-            return  # content that is not JSON, such as an empty page, where none is documented
+        if not content and not observed.shape.count:
+            return  # no content is documented, and this is not JSON: an empty page, for instance
         yield create_deviation(
             "media-type",
             response,
-            f"responses have the media type {kind}, which is not documented",
-            observations=seen.count,
-            sources=seen.sources,
-            changes=[DocumentChange(response, self._add_content({}, kind, seen.shape))],
+            f"responses have the media type {media_type}, which is not documented",
+            observations=observed.count,
+            sources=observed.sources,
+            changes=[DocumentChange(response, self._add_content({}, media_type, observed.shape))],
         )
 
-    def _assign(self, keys: Keys, shape: Shape) -> None:
+    def _add_shape(self, keys: Keys, shape: Shape) -> None:
         if not shape.count or self.places.node_at(keys) is None:
             return
         nulls, values = shape.split_nulls()
@@ -163,13 +166,13 @@ class ResponseObserver:
         properties = self.places.properties_at(place)
         for name, part in shape.properties.items():
             if name in properties:
-                self._assign(properties[name], part)
+                self._add_shape(properties[name], part)
         if shape.items is not None:
-            self._assign((*place, "items"), shape.items)
+            self._add_shape((*place, "items"), shape.items)
 
     def _compare_schema(self, keys: Keys, shape: Shape) -> Iterator[Deviation]:
         type_deviation = self._compare_type(keys, shape)
-        # A proposed type includes null.
+        # A proposed type already includes null.
         has_type = type_deviation is not None and type_deviation.is_proposed
         if shape.types["null"] and not has_type and not self.places.allows_null(keys):
             yield self._describe_null(keys, shape)
@@ -204,11 +207,11 @@ class ResponseObserver:
         node = as_dict(self.places.node_at(keys))
         if not self.places.has_null_type:
             return [DocumentChange(keys, {self.places.nullable: True})]
-        # Lists are merged: null is added to those that are there (Overlay 1.1.0, section 4.4.3).
+        # An update appends null to existing lists (Overlay 1.1.0, section 4.4.3).
         null: dict[str, Any] = {"enum": [None]} if isinstance(node.get("enum"), list) else {}
         match node.get("type"):
-            case str(kind):
-                types = null | {"type": [kind, "null"]}
+            case str(name):
+                types = null | {"type": [name, "null"]}
                 return [DocumentChange((*keys, "type")), DocumentChange(keys, types)]
             case list():
                 return [DocumentChange(keys, null | {"type": ["null"]})]
@@ -218,20 +221,20 @@ class ResponseObserver:
                 return [DocumentChange(keys, null)]
         if null:
             return [DocumentChange(keys, null)]
-        # The schema stays as it is, as one of two alternatives.
+        # Any other schema becomes one of two alternatives.
         return [DocumentChange(keys), DocumentChange(keys[:-1], {keys[-1]: _add_null_branch(node)})]
 
     def _describe_type(
         self, keys: Keys, shape: Shape, wrong: list[str], declared: set[str]
     ) -> Deviation:
-        fitting = sum(n for kind, n in shape.types.items() if fits_type(kind, declared))
+        fitting = sum(n for name, n in shape.types.items() if fits_type(name, declared))
         is_clear = len(wrong) == 1 and not fitting
-        seen = [*wrong, "null"] if shape.types["null"] else wrong
+        type_names = [*wrong, "null"] if shape.types["null"] else wrong
         changes = self._change_type(keys, shape, wrong[0], declared)
         return create_deviation(
             "type",
             keys,
-            f"the value is of type {' or '.join(seen)}, the document says "
+            f"the value is of type {' or '.join(type_names)}, the document says "
             f"{' or '.join(sorted(declared))}",
             observations=sum(shape.types[name] for name in wrong),
             sources=shape.sources,
@@ -240,17 +243,17 @@ class ResponseObserver:
         )
 
     def _change_type(
-        self, keys: Keys, shape: Shape, seen: str, declared: set[str]
+        self, keys: Keys, shape: Shape, seen_type: str, declared: set[str]
     ) -> list[DocumentChange]:
         node = as_dict(self.places.node_at(keys))
         removed = ["type", "format", "enum", "pattern"]
-        types = [seen]
+        types = [seen_type]
         if not declared.isdisjoint({"array", "object"}):
-            # What is documented stays, beside what was seen: other calls may return it.
+            # The documented type stays, too: other calls may return it.
             if not self.places.has_null_type:
                 return []
-            removed, types = ["type"], [*sorted(declared), seen]
-        update: dict[str, Any] = {"type": types if len(types) > 1 else seen}
+            removed, types = ["type"], [*sorted(declared), seen_type]
+        update: dict[str, Any] = {"type": types if len(types) > 1 else seen_type}
         if self.places.has_null_type and (shape.types["null"] or "null" in as_list(node["type"])):
             update = {"type": [*types, "null"]}
         elif shape.types["null"]:
@@ -263,7 +266,7 @@ class ResponseObserver:
         new = {
             text: count
             for text, count in sorted(shape.symbols.items())
-            if text not in values and count >= _LEAST_OF_A_VALUE
+            if text not in values and count >= _LEAST_OCCURRENCES
         }
         if not values or not new or len(new) > _MOST_ENUM_VALUES:
             return
@@ -306,8 +309,8 @@ class ResponseObserver:
     def _compare_required(self, keys: Keys, shape: Shape) -> Iterator[Deviation]:
         # From the end, so that a removal does not shift the names that are removed later.
         for name, place in sorted(self.places.required_at(keys), key=_sort_key, reverse=True):
-            seen = shape.properties[name].count if name in shape.properties else 0
-            missing = shape.types["object"] - seen
+            present = shape.properties[name].count if name in shape.properties else 0
+            missing = shape.types["object"] - present
             is_written = as_dict(
                 self.places.node_at(self.places.properties_at(keys).get(name, ()))
             ).get("writeOnly")
@@ -322,8 +325,8 @@ class ResponseObserver:
                 )
 
 
-def _drop_replacement(deviation: Deviation, deviations: list[Deviation]) -> Deviation:
-    # A schema that is replaced would undo what others change in it: it is proposed next time.
+def _withhold_replacement(deviation: Deviation, deviations: list[Deviation]) -> Deviation:
+    # Replacing a schema would undo other changes inside it, so it is proposed after these.
     for change in deviation.changes:
         replaced, size = change.keys, len(change.keys)
         if deviation.kind == "null" and change.update is None and replaced[-1] != "type":
@@ -337,8 +340,8 @@ def _sort_key(pair: tuple[str, Keys]) -> list[tuple[bool, Any]]:
     return [(isinstance(key, str), key) for key in pair[1]]
 
 
-def _matches_declared(kind: str, declared: str) -> bool:
-    return matches_type(kind, essence(declared)) or essence(declared) == kind
+def _matches_declared(media_type: str, declared: str) -> bool:
+    return matches_type(media_type, essence(declared)) or essence(declared) == media_type
 
 
 def _add_null_branch(node: Mapping[str, Any]) -> dict[str, Any]:

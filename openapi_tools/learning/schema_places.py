@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Keys = tuple[str | int, ...]
-_LONGEST_CHAIN = 32
-_DEEPEST = 8
+_LONGEST_CHAIN = 32  # references
+_DEEPEST = 8  # `$ref`s, branches and `allOf`s inside one another
 
 
 class SchemaPlaces:
@@ -162,5 +162,5 @@ class SchemaPlaces:
 
 
 def fits_type(name: str, declared: set[str]) -> bool:
-    """Return whether a value of a type fits one of the declared types, of which none means any."""
+    """Return whether a value of a type fits the declared types; an empty set means any."""
     return not declared or name in declared or (name == "integer" and "number" in declared)

@@ -1,4 +1,4 @@
-"""What responses say about servers: where they have moved, and how many calls they allow."""
+"""What responses say about servers: where they moved, and how many calls they allow."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from openapi_tools.learning.schema_places import Keys, SchemaPlaces
 
 _PERMANENT = (301, 308)  # RFC 9110, sections 15.4.2 and 15.4.9
-_RATES = ("ratelimit-limit", "x-ratelimit-limit", "x-rate-limit-limit")
+_LIMIT_HEADERS = ("ratelimit-limit", "x-ratelimit-limit", "x-rate-limit-limit")
 _RETRY_AFTER = "retry-after"
 _MOST_MOVES = 8
 _PLAIN_PATH = re.compile(r"(/[\w.~-]{1,64}){0,8}", re.ASCII)
@@ -27,33 +27,37 @@ _PLAIN_PATH = re.compile(r"(/[\w.~-]{1,64}){0,8}", re.ASCII)
 
 @dataclass(slots=True)
 class ServerObserver:
-    """Collects permanent redirects and the headers of rate limits."""
+    """Collects permanent redirects and the headers about rate limits."""
 
     places: SchemaPlaces
     _moves: dict[tuple[int, str], list[str]] = field(default_factory=lambda: defaultdict(list))
     _refused_moves: list[str] = field(default_factory=list)
-    _rates: dict[tuple[str, int], list[str]] = field(default_factory=lambda: defaultdict(list))
-    _waits: list[str] = field(default_factory=list)
+    _limits: dict[tuple[str, int], list[str]] = field(default_factory=lambda: defaultdict(list))
+    _retry_sources: list[str] = field(default_factory=list)
 
     def add(self, exchange: RecordedExchange) -> None:
         """Add an exchange of any operation."""
         if exchange.status in _PERMANENT:
             self._observe_move(exchange)
-        for name in _RATES:
+        for name in _LIMIT_HEADERS:
             text = exchange.headers.get(name, "").partition(",")[0].partition(";")[0].strip()
             if text.isascii() and text.isdecimal() and len(text) <= 9:  # noqa: PLR2004
-                self._rates[name, int(text)].append(exchange.source)
+                self._limits[name, int(text)].append(exchange.source)
         if _RETRY_AFTER in exchange.headers:
-            self._waits.append(exchange.source)
+            self._retry_sources.append(exchange.source)
 
     def moved_paths(self) -> Iterator[str]:
         """Yield the paths of the URLs that servers have moved to."""
-        # A server that names another URL each time has not moved.
+        # A server that redirects to another URL each time has not moved.
         for _, address in islice(self._moves, _MOST_MOVES):
             yield urlsplit(address).path
 
     def find_deviations(self) -> Iterator[Deviation]:
         """Yield the moves and the rate limits of servers."""
+        yield from self._find_moves()
+        yield from self._find_limits()
+
+    def _find_moves(self) -> Iterator[Deviation]:
         totals = Counter[int]()
         for (number, _), sources in self._moves.items():
             totals[number] += len(sources)
@@ -77,7 +81,9 @@ class ServerObserver:
                 observations=len(self._refused_moves),
                 sources=self._refused_moves,
             )
-        for (name, number), sources in self._rates.items():
+
+    def _find_limits(self) -> Iterator[Deviation]:
+        for (name, number), sources in self._limits.items():
             yield create_deviation(
                 "limit",
                 (),
@@ -85,25 +91,25 @@ class ServerObserver:
                 observations=len(sources),
                 sources=sources,
             )
-        if self._waits:
+        if self._retry_sources:
             yield create_deviation(
                 "limit",
                 (),
                 "responses have the header Retry-After; see Settings(rate=…)",
-                observations=len(self._waits),
-                sources=self._waits,
+                observations=len(self._retry_sources),
+                sources=self._retry_sources,
             )
 
     def _observe_move(self, exchange: RecordedExchange) -> None:
         old = exchange.url
         try:
             target = urljoin(old, exchange.headers.get("location", ""))
-            is_safe = _is_same_origin(urlsplit(old), urlsplit(target))
-        except ValueError:  # it is no URL
+            is_safe = _is_safe_for_credentials(urlsplit(old), urlsplit(target))
+        except ValueError:  # not a URL
             return
         for number, server in enumerate(as_list(self.places.document.get("servers"))):
             url = as_string(as_dict(server).get("url")).rstrip("/")
-            moved = _move_server(url, old, target) if is_safe else ""
+            moved = _find_new_server(url, old, target) if is_safe else ""
             if moved:
                 self._moves[number, moved].append(exchange.source)
                 return
@@ -111,23 +117,23 @@ class ServerObserver:
             self._refused_moves.append(exchange.source)
 
 
-def _move_server(server: str, old: str, target: str) -> str:
+def _find_new_server(server: str, old: str, target: str) -> str:
+    # Empty unless the redirect replaces the server's part of the URL only.
     before = urljoin(old, server) if server else ""
     if not before or not old.startswith(f"{before}/"):
         return ""
-    rest = old[len(before) :]
-    moved = target.removesuffix(rest)
-    # The rest of the path has to stay the same, and the new one is read by models.
+    moved = target.removesuffix(old[len(before) :])
+    # Models read the new path, so it must be plain.
     address = urlsplit(moved)
     is_plain = _PLAIN_PATH.fullmatch(address.path)
     if not is_plain or "?" in moved or "#" in moved or moved in (target, before):
         return ""
-    # Or relative to where the document is.
+    # A relative URL stays relative to the document.
     return address.path or "/" if server.startswith("/") else moved
 
 
-def _is_same_origin(old: SplitResult, new: SplitResult) -> bool:
-    # A response cannot send credentials to a server of its choice, nor unencrypted.
+def _is_safe_for_credentials(old: SplitResult, new: SplitResult) -> bool:
+    # Otherwise a redirect could send credentials to any server, or unencrypted.
     if (old.scheme, old.netloc.lower()) == (new.scheme, new.netloc.lower()):
         return old.scheme in ("http", "https") and "@" not in new.netloc
     is_encrypted_now = (old.scheme, new.scheme) == ("http", "https")

@@ -16,7 +16,7 @@ from openapi_tools.learning.deviations import MOST_SOURCES
 _DEEPEST = 12
 _MOST_NAMES = 200  # properties of an object
 _MOST_ITEMS = 1_000  # of an array
-_MOST_STRINGS = 64  # different ones at a place
+_MOST_SYMBOLS = 64  # different ones at a place
 _NAME = re.compile(r"[A-Za-z_$@][\w.$@-]{0,63}", re.ASCII)
 _ADDRESS = re.compile(r"[^@]@(?!odata\.)", re.ASCII)  # of a person; OData has `name@odata.type`
 _SYMBOL = re.compile(r"[A-Za-z][\w.:-]{0,31}", re.ASCII)
@@ -45,8 +45,7 @@ class Shape:
     Attributes:
         count: Number of values.
         types: Number of values of each JSON Schema type.
-        symbols: Number of times that each string occurred which may be an enum value.
-        others: Number of other strings.
+        symbols: How often each string occurred that may be an enum value.
         properties: The shapes of an object's properties.
         items: The shape of an array's items.
         sources: The first exchanges with a value that is not null.
@@ -56,7 +55,6 @@ class Shape:
     count: int = 0
     types: Counter[str] = field(default_factory=Counter)
     symbols: Counter[str] = field(default_factory=Counter)
-    others: int = 0
     properties: dict[str, Shape] = field(default_factory=dict)
     items: Shape | None = None
     sources: list[str] = field(default_factory=list)
@@ -80,18 +78,15 @@ class Shape:
                 self.items.add(part, source, depth + 1)
 
     def _add_string(self, text: str) -> None:
-        is_kept = is_symbol(text) and (text in self.symbols or len(self.symbols) < _MOST_STRINGS)
+        is_kept = is_symbol(text) and (text in self.symbols or len(self.symbols) < _MOST_SYMBOLS)
         if is_kept:
             self.symbols[text] += 1
-        else:
-            self.others += 1
 
     def merge(self, other: Shape) -> None:
         """Add the shape of another place with the same schema."""
         self.count += other.count
         self.types += other.types
         self.symbols += other.symbols
-        self.others += other.others
         for source in other.sources:
             _remember(self.sources, source)
         for source in other.sources_of_null:
@@ -116,7 +111,7 @@ class Shape:
         return [name for name in types if name != "integer" or "number" not in types]
 
     def is_map(self, names: list[str]) -> bool:
-        """Return whether the names of an object are keys of a map: most were seen only once."""
+        """Return whether these names are keys of a map, of which most were seen only once."""
         if any(not is_name(name) for name in names):
             return True
         objects = self.types["object"]

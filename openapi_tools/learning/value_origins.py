@@ -1,4 +1,4 @@
-"""Which earlier response a value of a request comes from, found by equal values."""
+"""The earlier response that a value of a request comes from, found by equal values."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from openapi_tools.learning.schema_places import Keys
 
 _MOST_ORIGINS = 16  # of one value in one response
-_SHORTEST = 8  # characters of a string that is hardly equal by chance
-_LEAST = 100_000  # of such an integer
+_SHORTEST_STRING = 8  # characters; likewise
+_LEAST_INTEGER = 100_000  # that is hardly equal by chance, if it is not round
 _ROUND = 1_000
-# Dates, times and decimals are equal by chance.
+# Dates, times and decimals are often equal by chance.
 _COMMON = re.compile(r"\d{4}-\d\d-\d\d|\d\d:\d\d|[-+]?\d+\.\d+\Z", re.ASCII)
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _IDENTIFIERS = frozenset(
@@ -60,30 +60,30 @@ class SentValue(NamedTuple):
 
 @dataclass(slots=True)
 class ValueOrigins:
-    """The values of all responses so far, and those that the caller knew before them."""
+    """The values of all responses so far, and the constants that the caller sent before them."""
 
     _origins: dict[str, list[Origin]] = field(default_factory=lambda: defaultdict(list))
     _sent_at: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def add_constant(self, number: int, name: str, value: Any) -> None:
-        """Note a value that a step sends and no response has yielded."""
-        if (text := _write_scalar(value)) is not None:
-            self._sent_at.setdefault((text, _fold(name)), number)
+        """Note a value that a step sends and that no response has yielded."""
+        if (text := _format_scalar(value)) is not None:
+            self._sent_at.setdefault((text, _fold_name(name)), number)
             self._sent_at.setdefault((text, ""), number)
 
     def add_response(self, number: int, step: str, tool: str, body: Any) -> None:
         """Note the values of the response of a step."""
         counts: dict[str, int] = defaultdict(int)
         for keys, value in _iter_scalars(body):
-            text = _write_scalar(value)
+            text = _format_scalar(value)
             if text is not None and counts[text] < _MOST_ORIGINS:
                 counts[text] += 1
                 origin = Origin(number, step, tool, keys, isinstance(value, str))
                 self._origins[text].append(origin)
 
     def find_origin(self, sent: SentValue) -> Origin | None:
-        """Return where a value comes from, the first of the best; None if that is not clear."""
-        text = _write_scalar(sent.value)
+        """Return the first of the best origins of a value; None if none is clear."""
+        text = _format_scalar(sent.value)
         if text is None:
             return None
         is_string = isinstance(sent.value, str)
@@ -97,21 +97,21 @@ class ValueOrigins:
         return min(ranked)[2] if ranked else None
 
     def _is_echo(self, text: str, origin: Origin, sent: SentValue) -> bool:
-        # What a caller has sent before is not news in a response. A small number may be sent as
-        # one thing and returned as another, so it counts by name.
-        names = [_fold(sent.name), _fold(origin.name)]
+        # A response may repeat what the caller sent. A small number may have two meanings, so it
+        # is an echo only under the same name.
+        names = [_fold_name(sent.name), _fold_name(origin.name)]
         names += [""] if _is_specific(sent.value) else []
         numbers = (self._sent_at.get((text, name)) for name in names)
         return any(number is not None and number <= origin.number for number in numbers)
 
 
 def _rank(origin: Origin, sent: SentValue) -> int | None:
-    name, other = _fold(sent.name), _fold(origin.name)
+    name, other = _fold_name(sent.name), _fold_name(origin.name)
     produces = origin.tool in sent.producers
     is_id = bool(other) and name.endswith(other) and _is_identifier(origin.name)
     if _is_specific(sent.value):
         return 0 if name == other else 1 if produces and is_id else 2
-    # `1` under `id` may be of anything: only what the document calls a producer is clear.
+    # An `id` of `1` may belong to anything, unless the document names its producer.
     is_own_name = len(_WORDS.findall(sent.name)) > 1 or produces
     identifies = sent.is_path or _is_identifier(sent.name)
     if name == other and is_own_name and identifies:
@@ -121,12 +121,14 @@ def _rank(origin: Origin, sent: SentValue) -> int | None:
 
 def _is_specific(value: Any) -> bool:
     if isinstance(value, int):
-        return abs(value) >= _LEAST and value % _ROUND != 0
+        return abs(value) >= _LEAST_INTEGER and value % _ROUND != 0
     if value.isdecimal():
         return len(value) <= 20 and _is_specific(int(value))  # noqa: PLR2004 -- digits
     has_digit = any(char.isdigit() for char in value)
     has_space = any(char.isspace() for char in value)
-    return len(value) >= _SHORTEST and has_digit and not has_space and not _COMMON.match(value)
+    return (
+        len(value) >= _SHORTEST_STRING and has_digit and not has_space and not _COMMON.match(value)
+    )
 
 
 def _is_identifier(name: str) -> bool:
@@ -134,11 +136,11 @@ def _is_identifier(name: str) -> bool:
     return bool(words) and words[-1].lower() in _IDENTIFIERS
 
 
-def _fold(name: str) -> str:
+def _fold_name(name: str) -> str:
     return "".join(_WORDS.findall(name)).casefold()
 
 
-def _write_scalar(value: Any) -> str | None:
+def _format_scalar(value: Any) -> str | None:
     # Numbers with fractions are amounts, which identify nothing.
     if isinstance(value, str):
         return value
@@ -147,12 +149,12 @@ def _write_scalar(value: Any) -> str | None:
 
 
 def _iter_scalars(body: Any) -> Iterator[tuple[Keys, Any]]:
-    # In document order and without recursion. Keys that are data are in no pointer.
+    # In document order, and not by recursion, which deep responses would exhaust.
     stack: list[tuple[Keys, Any]] = [((), body)]
     while stack:
         keys, value = stack.pop()
         if isinstance(value, Mapping):
-            # `ada@example.com` is data, `@type` is a name.
+            # Keys that are data must not end up in a pointer: `ada@example.com`, but not `@type`.
             names = [key for key in value if is_name(key) and "@" not in key[1:]]
             items = [((*keys, key), value[key]) for key in names]
             stack += reversed(items)

@@ -10,7 +10,7 @@ from openapi_tools import load_tools
 from openapi_tools.errors import OpenAPIToolsError
 from openapi_tools.learning.deviations import make_overlay
 from openapi_tools.learning.evidence import read_evidence
-from openapi_tools.learning.lessons import learn_deviations
+from openapi_tools.learning.learned_deviations import learn_deviations
 from openapi_tools.testing import Cassette, mock_api
 from openapi_tools.validation.samples import sample
 
@@ -36,9 +36,9 @@ def call_mock(source, path, *, most=1_000):
 @pytest.mark.parametrize("name", [*HONEST, LARGE])
 def test_nothing_is_proposed_for_a_server_that_keeps_its_document(name, tmp_path):
     toolset = call_mock(ROOT / "specs" / name, tmp_path / "calls.json")
-    lesson = learn_deviations(toolset, read_evidence(tmp_path))
-    assert lesson.matched >= len(toolset) // 2
-    assert [d for d in lesson.deviations if d.is_proposed] == []
+    learned = learn_deviations(toolset, read_evidence(tmp_path))
+    assert learned.matched_count >= len(toolset) // 2
+    assert [d for d in learned.deviations if d.is_proposed] == []
 
 
 @pytest.mark.long
@@ -50,9 +50,9 @@ def test_every_published_document_can_be_learned_about(entry, tmp_path):
         pytest.skip(f"{entry.path} has no mock: {error}")
     if not (tmp_path / "calls.json").exists():
         pytest.skip(f"{entry.path}: nothing was sent")
-    lesson = learn_deviations(toolset, read_evidence(tmp_path))
+    learned = learn_deviations(toolset, read_evidence(tmp_path))
     # Examples that break their own schemas are the document's faults; a mock filters nothing.
-    overlay = make_overlay(lesson.deviations)
+    overlay = make_overlay(learned.deviations)
     if overlay["actions"]:
         fixed = load_tools(entry.file, overlays=[overlay])
         assert [tool.name for tool in fixed] == [tool.name for tool in toolset]

@@ -16,7 +16,7 @@ from openapi_tools import Settings, load_tools
 from openapi_tools.errors import SourceError
 from openapi_tools.learning.deviations import format_overlay, make_overlay
 from openapi_tools.learning.evidence import read_evidence
-from openapi_tools.learning.lessons import learn_deviations
+from openapi_tools.learning.learned_deviations import learn_deviations
 
 SERVER = "https://api.example.com/v1"
 REQUIRED = {"type": "missing", "msg": "field required"}

@@ -12,7 +12,7 @@ from openapi_tools import Select, Settings, load_tools
 from openapi_tools.changes.document_diff import differences_of
 from openapi_tools.learning.deviations import format_overlay, make_overlay
 from openapi_tools.learning.evidence import read_evidence
-from openapi_tools.learning.lessons import learn_deviations
+from openapi_tools.learning.learned_deviations import learn_deviations
 from openapi_tools.learning.live_proof import prove_live
 from openapi_tools.testing import Cassette
 
@@ -161,8 +161,8 @@ def test_what_was_seen_less_often_than_asked_is_left_out(tmp_path):
     (deviation,) = (d for d in learn_deviations(toolset, evidence).deviations if d.is_proposed)
     most = deviation.observations
     for at_least, count in ((most, 1), (most + 1, 0)):
-        lesson = learn_deviations(toolset, evidence, at_least=at_least)
-        assert sum(d.is_proposed for d in lesson.deviations) == count
+        learned = learn_deviations(toolset, evidence, at_least=at_least)
+        assert sum(d.is_proposed for d in learned.deviations) == count
 
 
 def test_recorded_calls_are_evidence(tmp_path):
@@ -175,17 +175,17 @@ def test_recorded_calls_are_evidence(tmp_path):
             return tools
 
     toolset = asyncio.run(call())
-    lesson = learn_deviations(toolset, read_evidence(tmp_path / "seen"))
-    assert [d.kind for d in lesson.deviations if d.is_proposed] == ["property"]
-    assert lesson.matched == 2
+    learned = learn_deviations(toolset, read_evidence(tmp_path / "seen"))
+    assert [d.kind for d in learned.deviations if d.is_proposed] == ["property"]
+    assert learned.matched_count == 2
     assert (tmp_path / "seen" / "calls.jsonl").stat().st_mode & 0o777 == 0o600
 
 
 def test_an_audit_log_shows_statuses(tmp_path):
     line = {"event": "call", "tool": "get_pet", "status": 410, "outcome": "error"}
     (tmp_path / "audit.log").write_text(json.dumps(line) + "\n")
-    lesson = learn_deviations(load_tools(document_with()), read_evidence(tmp_path))
-    (deviation,) = lesson.deviations
+    learned = learn_deviations(load_tools(document_with()), read_evidence(tmp_path))
+    (deviation,) = learned.deviations
     assert (deviation.kind, deviation.message) == ("status", "the status 410 is not documented")
 
 

@@ -140,7 +140,7 @@ def test_a_chain_is_linked_by_values_and_has_the_structure_of_arazzo():
     )
     check_structure(recorded.document)
     first, second, third, fourth = recorded.steps
-    assert (recorded.links, recorded.inputs) == (4, {})
+    assert (recorded.link_count, recorded.inputs) == (4, {})
     assert first["outputs"] == {"next": "$response.body#/0/next"}
     assert second["stepId"] == "list_pets_2"
     assert second["parameters"] == [
@@ -205,7 +205,7 @@ CHANCES = {
 @pytest.mark.parametrize("chance", CHANCES)
 def test_values_that_are_equal_by_chance_are_not_linked(chance):
     recorded = record(*CHANCES[chance])
-    assert recorded.links == 0
+    assert recorded.link_count == 0
     assert "$steps" not in json.dumps(recorded.document)
 
 
@@ -229,7 +229,7 @@ def test_what_is_masked_looks_like_an_expression_or_was_not_recorded_is_an_input
         "properties": dict.fromkeys(("X-Shop", "key", "password", "text"), TEXT),
         "required": ["X-Shop", "key", "password", "text"],
     }
-    assert recorded.unread == ["list_pets: zzz"]
+    assert recorded.undeclared == ["list_pets: zzz"]
     assert "hunter2" not in json.dumps(recorded.document)
 
 

@@ -1,14 +1,13 @@
-"""Match evidence with operations, and find the deviations that it shows."""
+"""The deviations that evidence shows: exchanges and calls are observed by operation."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
-from openapi_tools.common.json_values import as_string, join_pointer, split_pointer
-from openapi_tools.conformance.routes import Route, Routes
+from openapi_tools.common.json_values import join_pointer, split_pointer
 from openapi_tools.learning.deviations import KINDS, Deviation
+from openapi_tools.learning.exchange_routes import find_route, list_routes
 from openapi_tools.learning.request_observer import RequestObserver
 from openapi_tools.learning.response_observer import ResponseObserver
 from openapi_tools.learning.schema_places import SchemaPlaces
@@ -18,28 +17,31 @@ from openapi_tools.toolsets.document_info import document_pointer
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from openapi_tools.learning.evidence import Evidence, RecordedExchange
+    from openapi_tools.conformance.routes import Routes
+    from openapi_tools.learning.evidence import Evidence
     from openapi_tools.toolsets.toolset import Toolset
 
-_MOST_AT_A_PLACE = 20  # deviations of one kind
+_MOST_AT_ONE_PLACE = 20  # deviations of one kind
 
 
 @dataclass(frozen=True, slots=True)
-class Lesson:
-    """What the evidence shows.
+class LearnedDeviations:
+    """The deviations that evidence shows, and how much of it belongs to an operation.
 
     Attributes:
         deviations: In the order of `KINDS`.
-        matched: Number of exchanges and audited calls that belong to an operation.
+        matched_count: Number of exchanges and audited calls that belong to an operation.
         unmatched: The entries that fit no operation, as `file:entry`.
     """
 
     deviations: tuple[Deviation, ...]
-    matched: int
+    matched_count: int
     unmatched: tuple[str, ...]
 
 
-def learn_deviations(toolset: Toolset, evidence: Evidence, *, at_least: int = 1) -> Lesson:
+def learn_deviations(
+    toolset: Toolset, evidence: Evidence, *, at_least: int = 1
+) -> LearnedDeviations:
     """Return the deviations of an API from the document of its toolset.
 
     Args:
@@ -66,7 +68,7 @@ def learn_deviations(toolset: Toolset, evidence: Evidence, *, at_least: int = 1)
     frequent = [item for item in _limit_places(deviations) if item.observations >= at_least]
     frequent.sort(key=lambda item: KINDS.index(item.kind))
     total = len(evidence.exchanges) + len(evidence.audited_calls)
-    return Lesson(tuple(frequent), total - len(unmatched), tuple(unmatched))
+    return LearnedDeviations(tuple(frequent), total - len(unmatched), tuple(unmatched))
 
 
 def _observe_exchanges(
@@ -83,7 +85,7 @@ def _observe_exchanges(
         if route is None:
             yield exchange.source
             continue
-        if not 300 <= exchange.status < 400:  # noqa: PLR2004 -- the server observer has redirects
+        if not 300 <= exchange.status < 400:  # noqa: PLR2004 -- redirects: ServerObserver
             responses.add(route.pointer, exchange)
         if (tool := tools.get(join_pointer(route.pointer))) is not None:
             requests.add(route.pointer, tool, exchange)
@@ -103,38 +105,17 @@ def _observe_audited_calls(
 
 
 def _limit_places(deviations: Iterable[Deviation]) -> Iterator[Deviation]:
-    # A server may send another header each time. Names of properties are limited where they are
-    # collected.
+    # A server may send another header each time. `Shape` already limits names of properties.
     by_place: dict[tuple[str, str], list[Deviation]] = {}
     for deviation in deviations:
         by_place.setdefault((deviation.kind, deviation.pointer), []).append(deviation)
-    for (kind, pointer), listed in by_place.items():
-        if kind == "property" or len(listed) <= _MOST_AT_A_PLACE:
-            yield from listed
+    for (kind, pointer), group in by_place.items():
+        if kind == "property" or len(group) <= _MOST_AT_ONE_PLACE:
+            yield from group
             continue
-        listed.sort(key=lambda deviation: -deviation.observations)
-        yield from listed[:_MOST_AT_A_PLACE]
-        rare = listed[_MOST_AT_A_PLACE:]
+        group.sort(key=lambda deviation: -deviation.observations)
+        yield from group[:_MOST_AT_ONE_PLACE]
+        rare = group[_MOST_AT_ONE_PLACE:]
         message = f"there are {len(rare)} more of this kind here, seen less often"
         observations = sum(deviation.observations for deviation in rare)
         yield Deviation(kind, pointer, message, observations, rare[0].sources)
-
-
-def list_routes(toolset: Toolset, moved_paths: Iterable[str] = ()) -> list[Routes]:
-    """Return the routes of a document at its own addresses, and at those that it has moved to."""
-    return [Routes(toolset.document, base) for base in (_base_path(toolset), *moved_paths)]
-
-
-def find_route(routes: list[Routes], exchange: RecordedExchange) -> Route | None:
-    """Return the operation of an exchange, None without one."""
-    address = urlsplit(exchange.url)
-    target = f"{address.path}?{address.query}" if address.query else address.path
-    matches = (each.find(exchange.method, target) for each in routes)
-    return next((route for route in matches if route is not None), None)
-
-
-def _base_path(toolset: Toolset) -> str | None:
-    if (base_url := toolset.session.settings.base_url) is not None:
-        return urlsplit(base_url).path
-    document = toolset.document
-    return as_string(document.get("basePath")) if "swagger" in document else None
