@@ -15,18 +15,22 @@ from openapi_tools.codegen.api_files import name_credentials, write_document
 from openapi_tools.codegen.mcp_bundle import Variable
 from openapi_tools.codegen.render import describe_scheme
 from openapi_tools.codegen.secret_warnings import looks_like_secret
+from openapi_tools.common.http_rules import names_secret
 from openapi_tools.common.options import find_variables
 from openapi_tools.common.setting_fields import holds_paths, setting_names
 from openapi_tools.errors import SettingsError, SourceError
+from openapi_tools.redaction import redact_data
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from openapi_tools.codegen.package_plan import Names
     from openapi_tools.model import SecurityScheme
     from openapi_tools.toolsets.toolset import Toolset
 
 _WITH_USER = re.compile(r"://[^/?#@\s]*@")
+_KEYS = ("key", "access_key", "code", "auth")  # in queries
 _BEARER_TYPES = ("oauth2", "openIdConnect")
 
 
@@ -35,7 +39,8 @@ class BundledApi:
     """One API of a bundle.
 
     Attributes:
-        name: The beginning of the names of its files.
+        name: Its name in the configuration.
+        stem: The beginning of the names of its files, which no other API has.
         prefix: The beginning of the names of its variables.
         toolset: Its tools, with the settings of the command.
         table: Its table in the author's configuration.
@@ -49,6 +54,7 @@ class BundledApi:
     """
 
     name: str
+    stem: str
     prefix: str
     toolset: Toolset
     table: Mapping[str, Any]
@@ -60,8 +66,10 @@ class BundledApi:
     variables: list[Variable] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)
 
-    def write_table(self) -> dict[str, Any]:
+    def write_table(self, variable_names: Names) -> dict[str, Any]:
         """Return the table for the bundle, and fill `files` and `variables` with what it names.
+
+        No two APIs share a variable that this names: a key is for one API.
 
         Raises:
             SettingsError: The table names paths of this machine, or has a secret.
@@ -70,6 +78,7 @@ class BundledApi:
         self._refuse_paths()
         table = {key: value for key, value in self.table.items() if key != "overlays"}
         refuse_secrets(table, self.place)
+        self._refuse_secret_urls()
         if self.address:
             table["source"] = self.address
             if overlays := [*self._copy_overlays()]:
@@ -77,14 +86,14 @@ class BundledApi:
             if lock := table.get("lock"):
                 table["lock"] = self._copy_lock(self.folder / lock)
         else:
-            table["source"] = f"{self.name}.json"
+            table["source"] = f"{self.stem}.json"
             self.files[table["source"]] = write_document(self.toolset.bundled)
             if table.pop("lock", ""):
                 # The lock was checked on this machine, and would not match the bundled document.
                 names = [tool.form[0] for tool in self.toolset]  # type: ignore[attr-defined]  # loaded tools
                 table["select"] = {"names": names}
         self._describe_other_variables(table)
-        table["credentials"] = self._name_credentials()
+        table["credentials"] = self._name_credentials(variable_names)
         return table
 
     def _refuse_paths(self) -> None:
@@ -93,12 +102,19 @@ class BundledApi:
                 reason = f"settings.{name} names a file or folder of this machine; remove it."
                 raise SettingsError(f"{self.place}: {reason}")
 
+    def _refuse_secret_urls(self) -> None:
+        for url in (self.address, *map(str, self.overlays)):
+            if "://" in url and _holds_secret("", url):
+                reason = "has a password or a secret, which a bundle must not contain"
+                hint = "pass a file, which is copied into the bundle"
+                raise SettingsError(f"the URL {redact_data(url):.200} {reason}; {hint}.")
+
     def _copy_overlays(self) -> Iterator[str]:
         # Only for a document at a URL, which each start reads again; others have them applied.
         names: Iterable[str] = self.table.get("overlays", ())
         listed = (name if "://" in name else self.folder / name for name in names)
         for number, overlay in enumerate([*listed, *self.overlays], start=1):
-            stem = f"{self.name}-overlay-{number}"
+            stem = f"{self.stem}-overlay-{number}"
             yield overlay if isinstance(overlay, str) else self._copy_file(overlay, stem)
 
     def _copy_file(self, path: Path, stem: str) -> str:
@@ -114,7 +130,7 @@ class BundledApi:
         if tool_lock.read_lock(path).is_package:
             reason = "lock names a generated package; write a lock file with `openapi-tools lock`."
             raise SettingsError(f"{self.place}: {reason}")
-        return self._copy_file(path, f"{self.name}.lock")
+        return self._copy_file(path, f"{self.stem}.lock")
 
     def _describe_other_variables(self, table: Mapping[str, Any]) -> None:
         rest = {key: value for key, value in table.items() if key != "credentials"}
@@ -123,11 +139,11 @@ class BundledApi:
             text = "The address of the API." if is_address else "A value of each call."
             self.variables.append(Variable(name, name, text, is_secret=not is_address))
 
-    def _name_credentials(self) -> dict[str, Any]:
+    def _name_credentials(self, names: Names) -> dict[str, Any]:
         schemes = self.toolset.security_schemes
         credentials: dict[str, Any] = dict(self.table.get("credentials", {}))
         operations = (tool.operation for tool in self.toolset)
-        for name, _, value in name_credentials(self.prefix, operations, schemes):
+        for name, _, value in name_credentials(self.prefix, operations, schemes, names):
             if name not in self.option_schemes:
                 credentials.setdefault(name, value)
         for name, value in credentials.items():
@@ -198,5 +214,15 @@ def _holds_secret(key: str, text: str) -> bool:
         return False
     if "://" not in text:
         return looks_like_secret(key, text)
-    pairs = parse_qsl(text.partition("?")[2])
-    return bool(_WITH_USER.search(text)) or any(looks_like_secret(*pair) for pair in pairs)
+    pairs = parse_qsl(re.split(r"[?#]", text, maxsplit=1)[-1])
+    return (
+        bool(_WITH_USER.search(text))
+        or looks_like_secret("", text)
+        or any(_is_secret_pair(*pair) for pair in pairs)
+    )
+
+
+def _is_secret_pair(name: str, value: str) -> bool:
+    # Signed addresses and those with keys of their own; `key` alone may name anything.
+    is_key = name.lower() in _KEYS
+    return names_secret(name) or looks_like_secret("secret" if is_key else name, value)

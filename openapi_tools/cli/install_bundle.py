@@ -26,9 +26,10 @@ from openapi_tools.cli.tool_loading import (
 from openapi_tools.codegen.api_files import write_tables
 from openapi_tools.codegen.mcp_bundle import CONFIGURATION, Bundle, Variable, build_bundle
 from openapi_tools.codegen.package_data import document_info
-from openapi_tools.codegen.package_plan import api_name, slug
+from openapi_tools.codegen.package_plan import ModuleNames, Names, api_name, slug
 from openapi_tools.codegen.secret_warnings import secret_warnings
 from openapi_tools.common.json_values import as_dict, as_string
+from openapi_tools.common.options import find_variables
 from openapi_tools.common.setting_fields import holds_paths, setting_names
 from openapi_tools.configuration.toml_tables import has_apis, read_tables
 from openapi_tools.errors import OutputError, SettingsError, format_count
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _VARIABLE = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)")
+_MANIFEST = "manifest"  # the stem of a file of each bundle
 _FILE_MODE = 0o644
 _LONGEST_NAME = 40
 # Their values are in the bundle's configuration, or written again.
@@ -120,6 +122,7 @@ def _read_api(spec: str | None, config: Path | None) -> BundledApi:
     address = str(table.get("source", "")) if source in (None, config) else source
     return BundledApi(
         "openapi",
+        "openapi",
         api_name(document_info(toolset.document)[0]),
         toolset.select(build_selection(*selection_options())),
         table,
@@ -140,11 +143,15 @@ def _read_apis(config: Path) -> Iterator[BundledApi]:
     if keys:
         reason = "this is for servers with several users, and a bundle has one; leave it out."
         raise SettingsError(f"{config}: {keys[0]}: {reason}")
+    stems = ModuleNames()  # also different where case does not count, and no devices
+    stems.claim(_MANIFEST)
     for name, file in sorted(serving.files.items()):
+        stem = stems.claim(name)[1]
         address, read_file = file.data.source, cast("Any", file)
         yield BundledApi(
             name,
-            slug(name),
+            stem,
+            stem,
             load_tools(config=read_file),
             tables["apis"][name],
             place=f"{config}: apis.{name}",
@@ -169,10 +176,13 @@ def _plan_bundle(
         print_note(f"warning: {warning}")
     # Chosen now, as the manifest lists the offered tools, and the extras depend on the mode.
     offered, mode, _ = offer_tools(joined, _choose_mode(context, serve))
-    tables = {api.name: api.write_table() for api in apis}
     options = list_serve_options(arguments, without=_OMITTED_OPTIONS)
     refuse_secrets(options, "the options")
-    variables = [*_name_option_variables(options), *(v for api in apis for v in api.variables)]
+    option_variables = list(_name_option_variables(options))
+    taken = [name for api in apis for name in find_variables(api.table)]
+    variable_names = Names([*taken, *(each.name for each in option_variables)])
+    tables = {api.name: api.write_table(variable_names) for api in apis}
+    variables = [*option_variables, *(v for api in apis for v in api.variables)]
     configuration = tables[names[0]] if serve is None else {"serve": serve, "apis": tables}
     description = _describe_apis(apis)
     return Bundle(

@@ -28,7 +28,10 @@ _PASSWORDS = ("basic", "digest")
 
 
 def name_credentials(
-    api: str, operations: Iterable[Operation], schemes: Mapping[str, SecurityScheme]
+    api: str,
+    operations: Iterable[Operation],
+    schemes: Mapping[str, SecurityScheme],
+    names: Names | None = None,
 ) -> Iterator[tuple[str, SecurityScheme, str | list[str]]]:
     """Yield each security scheme that operations use, with its value in a configuration.
 
@@ -38,6 +41,7 @@ def name_credentials(
         api: What the names of variables begin with.
         operations: Of the tools.
         schemes: Of the document.
+        names: Of variables that have another meaning; the new ones are added.
     """
     used = {
         name: scheme
@@ -46,7 +50,7 @@ def name_credentials(
         for name in alternative
         if (scheme := schemes.get(name)) is not None and scheme.type != "mutualTLS"
     }
-    names = Names()
+    names = Names() if names is None else names
     for name, scheme in used.items():
         words = _OTHER.sub("_", f"{api}_{name}".upper()).strip("_")
         value = f"${{{names.claim(words, whose=name).upper()}}}"

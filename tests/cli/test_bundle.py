@@ -472,3 +472,58 @@ def test_uv_installs_and_starts_a_bundle(bundle, host, museum, tmp_path):
 
     assert listed == [tool["name"] for tool in manifest["tools"]]
     assert Path(folder, ".venv").exists()
+
+
+def test_no_api_replaces_a_file_of_the_bundle_or_of_another_api(bundle, museum, specs, tmp_path):
+    path = tmp_path / "apis.toml"
+    names = ("manifest", "server", "con", "pets-x", "pets_x", "Pets_X")
+    path.write_text("".join(f'[apis.{name}]\nsource = "{museum}"\n' for name in names))
+
+    manifest, folder = bundle(path)
+
+    assert manifest["manifest_version"] == "0.4"
+    tables = tomllib.loads((folder / "openapi-tools.toml").read_text())["apis"]
+    files = [table["source"].lower() for table in tables.values()]
+    assert len({*files, "manifest.json", "con.json"}) == len(names) + 2
+    for table in tables.values():
+        assert load_tools(folder / table["source"]).document["openapi"]
+
+
+def test_no_two_apis_ask_for_one_credential(bundle, write, tmp_path):
+    def spec(scheme):
+        security = {"type": "apiKey", "in": "header", "name": "X-Key"}
+        paths = {"/a": {"get": {"security": [{scheme: []}]}}}
+        path = write(paths, components={"securitySchemes": {scheme: security}})
+        return path.rename(tmp_path / f"spec-{scheme.encode().hex()}.json")
+
+    path = tmp_path / "apis.toml"
+    apis = {"a": spec("b_key"), "a_b": spec("key"), "a-b": spec("KEY")}
+    path.write_text(
+        "".join(f'[apis.{name}]\nsource = "{file}"\n' for name, file in apis.items())
+        + f'[apis.c]\nsource = "{apis["a_b"]}"\n[apis.c.credentials]\nkey = "${{A_B_KEY}}"\n'
+    )
+
+    manifest, folder = bundle(path)
+
+    tables = tomllib.loads((folder / "openapi-tools.toml").read_text())["apis"]
+    references = [*(reference for t in tables.values() for reference in t["credentials"].values())]
+    assert len(manifest["user_config"]) == len(set(references)) == 4
+    assert tables["c"]["credentials"] == {"key": "${A_B_KEY}"}
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["?token=short", "?a=1&sig=abc", "?key=abcd1234efgh5678", "?x=sk_live_abcdefgh12345678"],
+)
+def test_a_url_with_a_secret_is_not_written(refused, museum, tmp_path, query):
+    async def answer(scope, receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": museum.read_bytes()})
+
+    file = tmp_path / "x.mcpb"
+    with running(answer) as url:
+        refused("install", "--bundle", file, f"{url}/m.yaml{query}", said=["or a secret", "a file"])
+        with_user = url.replace("://", "://eve:hunter2@")
+        refused("install", "--bundle", file, f"{with_user}/m.yaml", said=["***@", "a password"])
+
+    assert not file.exists()
