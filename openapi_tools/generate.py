@@ -28,7 +28,7 @@ from openapi_tools.codegen.package_data import (
 )
 from openapi_tools.codegen.package_plan import api_name, is_api_name, slug
 from openapi_tools.codegen.render import render_files
-from openapi_tools.codegen.secret_warnings import secret_warnings
+from openapi_tools.codegen.secret_warnings import secret_warnings, variable_warnings
 from openapi_tools.codegen.skill_folder import build_skill_folder
 from openapi_tools.codegen.skill_text import MOST_NAME, is_skill_name
 from openapi_tools.codegen.writer import plan_files, write_files
@@ -170,7 +170,13 @@ def generate_package(  # noqa: PLR0913 -- one for each option
     data, files = _render_package_files(toolset, data, file, form=form, output=Path(output))
     report = _write_package(Path(output), files, data, form=form, check=check, force=force)
     unused = _option_warnings(settings, file, form)
-    return replace(report, warnings=(*toolset.warnings, *unused, *secret_warnings(data.records)))
+    return replace(report, warnings=(*toolset.warnings, *unused, *_secret_warnings(data, form)))
+
+
+def _secret_warnings(data: PackageData, form: str) -> Iterator[str]:
+    yield from secret_warnings(data.records)
+    if form == SKILL:
+        yield from variable_warnings(data)
 
 
 def _manifest_layout(target: str, layout: str, output: Path) -> str:

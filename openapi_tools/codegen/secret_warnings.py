@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING, Any
+
+from openapi_tools.codegen.api_files import name_credentials
+from openapi_tools.common.options import find_variables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from openapi_tools.codegen.package_data import ToolRecord
+    from openapi_tools.codegen.package_data import PackageData, ToolRecord
     from openapi_tools.tools.tool import OperationTool
 
 _SECRET_NAME = re.compile(r"(?i)passw|secret|token|api[_-]?key|credential|private[_-]?key")
@@ -34,6 +38,23 @@ def secret_warnings(records: Iterable[ToolRecord | OperationTool]) -> Iterator[s
     for record in records:
         for name in dict.fromkeys(_secret_properties(record.input_schema)):
             yield f"{record.name}: the default or example of {name!r} looks like a secret."
+
+
+def variable_warnings(data: PackageData) -> Iterator[str]:
+    """Yield a warning for each variable that a skill reads, and that has a value already.
+
+    A document chooses the names: one that is called "AWS" gets `$AWS_SECRET_ACCESS_KEY`.
+    """
+    operations = [record.operation for record in data.records]
+    credentials = name_credentials(data.api, operations, data.schemes)
+    urls = dict.fromkeys(server.url for each in operations for server in each.servers)
+    place = f"{next(iter(urls), ''):.100}" or "the API"
+    for variable in find_variables([value for _, _, value in credentials]):
+        if variable in os.environ:
+            yield (
+                f"{variable} is set here, and calls of the skill send its value to {place}; "
+                "pass another name of the API (name) if it is not for that."
+            )
 
 
 def looks_like_secret(name: str, text: str) -> bool:

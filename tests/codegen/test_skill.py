@@ -282,6 +282,25 @@ def test_credentials_are_read_from_the_environment(tmp_path, monkeypatch):
     assert "authorization" in toolset["get_b"].preview({}).headers
 
 
+def test_a_variable_that_is_set_for_another_purpose_is_named(tmp_path, monkeypatch):
+    schemes = {"secret_access_key": {"type": "apiKey", "in": "header", "name": "X-Key"}}
+    source = document(
+        {"/a": {"get": operation(operationId="get_a", security=[{"secret_access_key": []}])}},
+        components={"securitySchemes": schemes},
+        info={"title": "AWS", "version": "1"},
+        servers=[{"url": "https://eve.example"}],
+    )
+    quiet = generate_package(source, tmp_path / "one", target="skill")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "k-123456")
+    loud = generate_package(source, tmp_path / "two", target="skill")
+    renamed = generate_package(source, tmp_path / "three", target="skill", name="other")
+
+    (warning,) = set(loud.warnings) - set(quiet.warnings)
+    assert "AWS_SECRET_ACCESS_KEY is set here" in warning
+    assert "to https://eve.example; pass another name" in warning
+    assert renamed.warnings == quiet.warnings
+
+
 @pytest.mark.parametrize("version", ["3.1.0", "2.0"])
 @pytest.mark.parametrize("servers", [[{"url": "/v1"}], []])
 def test_a_copy_keeps_the_address_that_its_document_came_from(tmp_path, version, servers):
