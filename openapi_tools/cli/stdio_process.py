@@ -28,10 +28,10 @@ def serve_toolset(
     """Serve one toolset over stdio.
 
     Args:
-        toolset: Its tools.
-        keys: Keys of `[serve]`.
-        read: Loads the tools again, when `watch` sees a change.
-        watch: Watches the files that they were loaded from.
+        toolset: The tools to serve.
+        keys: The keys of `[serve]`, of which `mode` and `log` matter here.
+        read: Loads the tools again when `watch` sees a change.
+        watch: Watches the files that the tools were loaded from.
     """
     log = keys.get("log", "text")
     apis = start_toolset_apis(
@@ -45,7 +45,7 @@ def serve_toolset(
 
 
 def run_stdio_server(apis: ServedApis, report: Report, *, counts_apis: bool) -> None:
-    """Serve until the client disconnects, or until interrupted."""
+    """Report what is served, and serve until the client disconnects or a signal arrives."""
     apis.make_servers()
     report(f"{apis.summary(counts_apis=counts_apis)} over stdio.")
     report_mode(apis, report)

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from openapi_tools.model import Operation, SecurityScheme, Server
 
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]+")
-# A user and a password in the URL of a server, which reach no file; inside a string of the document
-# the quotes around a URL have backslashes.
-_USER = re.compile(r'("url": "[A-Za-z][A-Za-z0-9+.-]*+://)(?:[^"/?#@]*+@)++')
-_OTHER = re.compile(r"[^A-Z0-9]+")
-_PASSWORDS = ("basic", "digest")
+# User and password in the URL of a server, which must reach no file. Inside a string of the
+# document, the quotes around a URL would have backslashes, so such text does not match.
+_USER_INFO = re.compile(r'("url": "[A-Za-z][A-Za-z0-9+.-]*+://)(?:[^"/?#@]*+@)++')
+_OUTSIDE_VARIABLE_NAMES = re.compile(r"[^A-Z0-9]+")
+_PASSWORD_SCHEMES = ("basic", "digest")
 
 
 def name_credentials(
@@ -35,13 +35,13 @@ def name_credentials(
 ) -> Iterator[tuple[str, SecurityScheme, str | list[str]]]:
     """Yield each security scheme that operations use, with its value in a configuration.
 
-    A certificate is no value of a variable, so its scheme is left out.
+    Schemes of client certificates are left out: a variable holds none.
 
     Args:
-        api: What the names of variables begin with.
-        operations: Of the tools.
-        schemes: Of the document.
-        names: Of variables that have another meaning; the new ones are added.
+        api: The name of the API, with which the names of variables begin.
+        operations: Those of the tools.
+        schemes: Those of the document, by name.
+        names: Names of variables that are taken; the new ones are added.
     """
     used = {
         name: scheme
@@ -52,10 +52,10 @@ def name_credentials(
     }
     names = Names() if names is None else names
     for name, scheme in used.items():
-        words = _OTHER.sub("_", f"{api}_{name}".upper()).strip("_")
-        value = f"${{{names.claim(words, whose=name).upper()}}}"
-        if scheme.type == "http" and scheme.scheme in _PASSWORDS:
-            user = names.claim(f"{words}_USER", whose=name).upper()
+        base = _OUTSIDE_VARIABLE_NAMES.sub("_", f"{api}_{name}".upper()).strip("_")
+        value = f"${{{names.claim(base, whose=name).upper()}}}"
+        if scheme.type == "http" and scheme.scheme in _PASSWORD_SCHEMES:
+            user = names.claim(f"{base}_USER", whose=name).upper()
             yield name, scheme, [f"${{{user}}}", value]
         else:
             yield name, scheme, value
@@ -95,26 +95,26 @@ def write_document(document: Any, servers: Sequence[Server] = ()) -> str:
     """Return a document as JSON, without passwords in the URLs of servers.
 
     Args:
-        document: The document, with those that it refers to.
-        servers: Its servers with their whole addresses, as the copy has no address of its own.
+        document: The document, with the parts of other files that it refers to.
+        servers: Its servers with absolute URLs, as the copy has no URL of its own.
 
     Raises:
         OpenAPIToolsError: JSON cannot express it.
     """
-    listed = as_list(document.get("servers"))
-    if "openapi" in document and not all(map(_is_absolute, listed or [None])):
-        listed = listed or [{}] * len(servers)
-        pairs = zip(listed, servers, strict=False)
-        resolved = [{**as_dict(server), "url": found.url} for server, found in pairs]
+    declared = as_list(document.get("servers"))
+    if "openapi" in document and not all(map(_is_absolute, declared or [None])):
+        declared = declared or [{}] * len(servers)
+        pairs = zip(declared, servers, strict=False)
+        resolved = [{**as_dict(node), "url": server.url} for node, server in pairs]
         document = {**document, "servers": resolved} if resolved else document
     try:
         text = json.dumps(document, ensure_ascii=False, indent=1)
         if not text.isascii():
-            # No reader of JSON needs to take lone surrogates, and ours does not.
+            # Readers of JSON may refuse lone surrogates (RFC 8259, section 8.2), and ours does.
             text = json.dumps(json.loads(SURROGATE.sub("\ufffd", text)), indent=1)
     except (RecursionError, ValueError) as error:
         raise OpenAPIToolsError(f"the document cannot be written as JSON: {error}.") from None
-    return _USER.sub(r"\1***@", f"{text}\n")
+    return _USER_INFO.sub(r"\1***@", f"{text}\n")
 
 
 def _is_absolute(server: Any) -> bool:

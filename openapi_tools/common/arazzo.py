@@ -17,11 +17,11 @@ STEP_OUTPUT = re.compile(r"\$steps\.([\w-]+)\.outputs\.([\w.-]+)(?:#(/.*))?", re
 INPUT = re.compile(r"\$inputs\.([\w.-]+)", re.ASCII)
 RESPONSE_BODY = re.compile(r"\$response\.body(?:#(/.*))?", re.DOTALL)
 _UNUSUAL = re.compile(r"[^\w-]+", re.ASCII)
-_LONGEST = 64
+_LONGEST_NAME = 64
 
 
 def is_expression(value: Any) -> bool:
-    """Return whether a value is one expression, which keeps the type of what it means."""
+    """Return whether a value is one expression, whose value may have any type."""
     return isinstance(value, str) and bool(_EXPRESSION.match(value))
 
 
@@ -31,5 +31,5 @@ def holds_expression(value: Any) -> bool:
 
 
 def make_identifier(text: str, default: str) -> str:
-    """Return a text as the name of a step, an input or an output."""
-    return _UNUSUAL.sub("_", text)[:_LONGEST].strip("_") or default
+    """Return a text in the form of a name of a step, an input or an output."""
+    return _UNUSUAL.sub("_", text)[:_LONGEST_NAME].strip("_") or default

@@ -63,9 +63,9 @@ def find_confusions(toolset: Toolset) -> Confusions:
     More than `MOST_COMPARED` tools are not compared.
     """
     tools = list(toolset) if len(toolset) <= MOST_COMPARED else []
-    readings = {tool.name: _Reading.read(tool) for tool in tools}
-    counts = Counter(term for reading in readings.values() for term in reading.terms)
-    rarity = {term: _rarity(count, len(tools)) for term, count in counts.items()}
+    words = {tool.name: _ToolWords.read(tool) for tool in tools}
+    counts = Counter(term for tool_words in words.values() for term in tool_words.terms)
+    rarity = {term: _compute_rarity(count, len(tools)) for term, count in counts.items()}
     confusable: dict[str, set[str]] = {}
     unreachable: dict[str, tuple[str, ...]] = {}
     # Tools of one API often share a summary.
@@ -76,7 +76,7 @@ def find_confusions(toolset: Toolset) -> Confusions:
         if len(near) >= _SEARCH_RESULTS and not any(tool.name in names for names in rankings):
             unreachable[tool.name] = rankings[0]
         for name in near:
-            if _are_alike(readings[tool.name], readings[name], rarity):
+            if _are_alike(words[tool.name], words[name], rarity):
                 confusable.setdefault(tool.name, set()).add(name)
                 confusable.setdefault(name, set()).add(tool.name)
     ordered = {tool.name: tuple(sorted(confusable.get(tool.name, ()))) for tool in tools}
@@ -85,7 +85,7 @@ def find_confusions(toolset: Toolset) -> Confusions:
 
 def describe_own_words(tool: Any, others: Iterable[Any]) -> str:
     """Return words of a tool's path, tags or name that the others do not have, or its path."""
-    taken = {stem for other in others for stem in _stems(_identity(other))}
+    taken = {stem for other in others for stem in _stems(_identity_words(other))}
     words: dict[tuple[str, ...], str] = {}
     for word in find_words(" ".join((tool.path, *tool.tags, tool.name))):
         if (stem := terms(word)) and stem not in taken:
@@ -103,8 +103,8 @@ def _stems(words: Iterable[str]) -> set[tuple[str, ...]]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
-    """What of a tool tells it from others."""
+class _ToolWords:
+    """The words and arguments by which a reader tells a tool from others."""
 
     method: str
     identity: frozenset[str]
@@ -113,21 +113,21 @@ class _Reading:
     arguments: frozenset[str]
 
     @classmethod
-    def read(cls, tool: Any) -> _Reading:
+    def read(cls, tool: Any) -> _ToolWords:
         return cls(
             method=tool.method,
-            identity=_identity(tool),
+            identity=_identity_words(tool),
             described=frozenset(find_words(tool.description)),
             terms=frozenset(terms(tool.description)),
             arguments=frozenset(tool.input_schema.get("properties", {})),
         )
 
 
-def _identity(tool: Any) -> frozenset[str]:
+def _identity_words(tool: Any) -> frozenset[str]:
     return frozenset(find_words(" ".join((tool.name, tool.path, *tool.tags))))
 
 
-def _rarity(count: int, size: int) -> float:
+def _compute_rarity(count: int, size: int) -> float:
     return math.log(1 + (size - count + 0.5) / (count + 0.5))
 
 
@@ -143,7 +143,7 @@ def _search(toolset: Toolset, phrase: str) -> Names:
     return tuple(hit.tool.name for hit in toolset.search(phrase, limit=_SEARCH_RESULTS))
 
 
-def _are_alike(one: _Reading, other: _Reading, rarity: Mapping[str, float]) -> bool:
+def _are_alike(one: _ToolWords, other: _ToolWords, rarity: Mapping[str, float]) -> bool:
     if one.method != other.method or _is_difference_described(one, other):
         return False
     arguments = one.arguments | other.arguments
@@ -153,7 +153,7 @@ def _are_alike(one: _Reading, other: _Reading, rarity: Mapping[str, float]) -> b
     return both >= _ALIKE * math.fsum(rarity[term] for term in one.terms | other.terms)
 
 
-def _is_difference_described(one: _Reading, other: _Reading) -> bool:
+def _is_difference_described(one: _ToolWords, other: _ToolWords) -> bool:
     described = one.described ^ other.described
     own = (one.identity - other.identity) & one.described
     other_own = (other.identity - one.identity) & other.described

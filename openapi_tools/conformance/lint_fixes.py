@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 _MOST_ROUNDS = 20
 _ESCAPED = re.compile(r"['\\\x00-\x1f\x80-\x9f\u2028\u2029]")
-_LONGEST = 4_096  # characters of a target
+_LONGEST_TARGET = 4_096  # characters
 _UNTARGETED = re.compile(r"[\x00-\x07\x0b\x0e-\x1f]")  # python-jsonpath refuses their escapes
 
 
@@ -57,8 +57,8 @@ def make_overlay(
 
     Args:
         toolset: The tools of the document.
-        reload: Loads the document with an overlay more.
-        version: Of the overlay: its actions mean the same in 1.0, 1.1 and 1.2.
+        reload: Loads the document with one more overlay.
+        version: The overlay's version; its actions mean the same in 1.0, 1.1 and 1.2.
 
     Spec: Overlay Specification 1.1.0.
     """
@@ -82,7 +82,7 @@ def _removal_actions(toolset: Toolset, number: int) -> list[dict[str, Any]]:
     for entry in toolset.skipped:
         for keys in _find_faulty_parts(root, entry):
             reasons.setdefault(keys, f"Round {number}, skipped: {entry.reason}"[:300])
-    # The last items of a list go first: then no item moves before its turn.
+    # The last items of a list go first, so that a removal shifts no item that is removed later.
     ordered = sorted(
         reasons, key=lambda keys: [(isinstance(k, str), k) for k in keys], reverse=True
     )
@@ -184,7 +184,7 @@ def _describe_arguments(places: list[LintedOperation], root: Any) -> Iterator[di
 
 def has_target(keys: tuple[Any, ...]) -> bool:
     """Return whether an action of an overlay can name a place."""
-    is_short = len(write_json_path(keys)) <= _LONGEST
+    is_short = len(write_json_path(keys)) <= _LONGEST_TARGET
     return is_short and not any(_UNTARGETED.search(str(key)) for key in keys)
 
 

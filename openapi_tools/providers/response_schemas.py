@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 4096  # of a declared schema, as JSON
 
-_CONSIDERED = 4  # times as many bytes are shortened, and no more
+_LARGEST_SHORTENED = 4  # times the bytes of a declared schema; distant definitions go first
 
 _ANY_OBJECT: Schema = {"type": "object"}
 
@@ -54,7 +54,7 @@ class RespondingTool(Protocol):
 
     @property
     def answer_schema(self) -> Schema | None:
-        """Of JSON responses of success; None if one can be anything."""
+        """The schema of successful JSON responses; None if they can be anything."""
 
     @property
     def operation(self) -> Operation:
@@ -79,12 +79,12 @@ def write_response_schema(
 
     Args:
         tool: A tool of a document.
-        settings: Of its toolset; they and the tool say what is left out of responses.
-        max_bytes: Of the schema as JSON: descriptions go first, then parts of it.
-        memory: What tools of one document share.
+        settings: Those of its toolset; with the tool, they say what responses leave out.
+        max_bytes: The most bytes of the schema as JSON: descriptions go first, then parts.
+        memory: Results that the tools of one document share.
 
     Returns:
-        JSON Schema 2020-12, which every object fits; only an object where the document is vague.
+        JSON Schema 2020-12 that every object fits; any object where the document is vague.
     """
     documented = tool.answer_schema
     if documented is None or is_anything(documented):
@@ -92,7 +92,9 @@ def write_response_schema(
     memory = memory or Memory()
     shaped = shape_schema(documented, make_shaper(settings, tool.operation.answer))
     worded = memory.shorten_wording(shaped, settings.definitions)
-    branch = _wrap_schema(_drop_distant(worded, _CONSIDERED * max_bytes, memory.shortener.sizes))
+    branch = _wrap_schema(
+        _drop_distant(worded, _LARGEST_SHORTENED * max_bytes, memory.shortener.sizes)
+    )
     smaller = _fit(branch, max_bytes - json_size(_declare({})), memory.shortener)
     declared = _declare(smaller)
     is_vague = smaller in ({}, _ANY_OBJECT) or json_size(declared) > max_bytes
@@ -215,7 +217,7 @@ def _merge_branches(root: Schema) -> Schema:
 
 
 def _drop_distant(schema: Schema, limit: int, sizes: SchemaSizes) -> Schema:
-    """Return a schema whose nearest definitions are within `limit` bytes; of others it says types.
+    """Return a schema with its nearest definitions, up to `limit` bytes, and types for the others.
 
     Responses of some APIs refer to each other until every tool has all schemas of the document, and
     to shorten them all would take a second for each.
@@ -273,7 +275,7 @@ def _types_of(root: Schema, schema: Any) -> set[str]:
     if declared:
         return {declared} if isinstance(declared, str) else set(declared)
     if "properties" in target:
-        return {"object"}  # which the document means
+        return {"object"}  # what the document means
     types: set[str] = set()
     for keyword in UNIONS:
         parts = [_types_of(root, part) for part in target.get(keyword, ())]

@@ -14,12 +14,12 @@ INTERRUPTED = 130  # the exit code of a command that SIGINT ended: 128 + 2, as i
 
 
 @contextmanager
-def handle_signals(act: Callable[[int], object]) -> Iterator[None]:
-    """Replace the handlers of SIGINT and SIGTERM while the body runs; `act` gets the number."""
+def handle_signals(on_signal: Callable[[int], object]) -> Iterator[None]:
+    """Call a function with the number of each SIGINT and SIGTERM while the body runs."""
     before = {}
     with suppress(ValueError):  # only the main thread can set handlers
         for number in (signal.SIGINT, signal.SIGTERM):
-            before[number] = signal.signal(number, lambda got, _: act(got))
+            before[number] = signal.signal(number, lambda received, _: on_signal(received))
     try:
         yield
     finally:
@@ -28,11 +28,11 @@ def handle_signals(act: Callable[[int], object]) -> Iterator[None]:
 
 
 @contextmanager
-def silence_aborted_calls(ending: Callable[[], bool]) -> Iterator[None]:
-    """Drop log records while a server stops, as aborted calls would log tracebacks."""
+def silence_aborted_calls(is_stopping: Callable[[], bool]) -> Iterator[None]:
+    """Drop log records while a server stops: aborted calls would log tracebacks."""
 
     def is_logged(_: logging.LogRecord) -> bool:
-        return not ending()
+        return not is_stopping()
 
     handler = logging.lastResort or logging.NullHandler()
     handler.addFilter(is_logged)

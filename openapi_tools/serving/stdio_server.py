@@ -37,11 +37,11 @@ def start_toolset_apis(
     """Return one toolset as the APIs of a server, and set up the log of this process.
 
     Args:
-        toolset: Its tools.
+        toolset: The tools to serve.
         mode: How they are offered, as in `[serve]`.
-        log: The form of the log, `text` or `json`.
-        read: Loads them again, in a thread, on SIGHUP and after changes; None to keep them.
-        has_changed: Returns whether they may have changed.
+        log: The format of the log, `text` or `json`.
+        read: Loads the tools again, in a thread, on SIGHUP and after changes; None to keep them.
+        has_changed: Returns whether the tools may have changed.
     """
     if log == "json":
         write_logs(log)
@@ -60,11 +60,11 @@ def run_stdio(apis: ServedApis) -> None:
         loop, stop = asyncio.get_running_loop(), asyncio.Event()
         received: list[int] = []
 
-        def end(number: int) -> None:
+        def request_stop(number: int) -> None:
             received.append(number)
             loop.call_soon_threadsafe(stop.set)
 
-        with handle_signals(end):
+        with handle_signals(request_stop):
             async with apis.run(), stdio_server() as (read, write):
                 options = server.create_initialization_options()
                 serving = asyncio.create_task(server.run(read, write, options))
@@ -75,7 +75,7 @@ def run_stdio(apis: ServedApis) -> None:
                     await asyncio.wait({serving})
                     await apis.aclose()
                     sys.stderr.flush()
-                    # A thread still blocks in a read of standard input; nothing can interrupt it.
+                    # A thread still reads standard input, and nothing can interrupt that.
                     os._exit(INTERRUPTED if signal.SIGINT in received else 0)
                 stopping.cancel()
                 await serving

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 CALLS_FILE = "calls.jsonl"
 """The file of recorded calls: one line per request and its response."""
-# Recorded content is decoded and whole, and `date` would change each record.
+# Recorded content is decoded and complete; `date` would make each record differ.
 CONNECTION_HEADERS = (
     "content-encoding",
     "content-length",
@@ -115,19 +115,19 @@ def read_body(
     content: bytes, headers: httpx.Headers, hide: Callable[[Any], Any] = lambda part: part
 ) -> Any:
     """Return JSON or a form as data, other content as a string or `{"base64": …}`."""
-    kind = headers.get("content-type", "")
-    if is_multipart(kind):
-        # Boundaries are random, so that the same request would never match its record.
-        content = content.replace(parameter(kind, "boundary").encode() or b"--", b"boundary")
+    media_type = headers.get("content-type", "")
+    if is_multipart(media_type):
+        # Boundaries are random: with its own, the same request would never match its record.
+        content = content.replace(parameter(media_type, "boundary").encode() or b"--", b"boundary")
     try:
         text = content.decode()
     except ValueError:
         return {"base64": base64.b64encode(hide(content)).decode()}
-    if is_form(kind):
+    if is_form(media_type):
         pairs = parse_qs(text, keep_blank_values=True)
         return hide({name: v[0] if len(v) == 1 else v for name, v in pairs.items()})
     with suppress(ValueError, RecursionError):
-        if is_json(kind):
+        if is_json(media_type):
             return hide(json.loads(text))
     return hide(text) or None
 
@@ -137,7 +137,7 @@ def describe_response(
 ) -> dict[str, Any]:
     """Return headers, and content as `json`, `text` or `base64`, of a response without secrets.
 
-    Nor does it repeat those of its request, or those that its own schema marks.
+    Secrets of the request, and values that the response's schema marks, are masked, too.
     """
     secrets = _find_secrets(request, marked)
     schema, names = (None, frozenset[str]()) if marked is None else (marked.response, marked.names)

@@ -130,7 +130,7 @@ def test_a_replay_uses_the_values_of_its_own_responses():
     ("output", "said"),
     [
         ("$response.body#/9/itemId", "the response of find has no /9/itemId"),
-        ("$response.header.Location", "$steps.find.outputs.item means nothing here"),
+        ("$response.header.Location", "$steps.find.outputs.item refers to no input or output"),
     ],
 )
 def test_a_replay_without_the_linked_value_ends(output, said):

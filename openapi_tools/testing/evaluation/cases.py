@@ -48,7 +48,7 @@ class CaseSource(NamedTuple):
     cases: Sequence[EvalCase]
     workflows: Sequence[Workflow] = ()
 
-    def fail(self, keys: tuple[object, ...], reason: str) -> InvalidCases:
+    def make_error(self, keys: tuple[object, ...], reason: str) -> InvalidCases:
         """Return the error for a place below the cases."""
         return InvalidCases(reason, source=self.name, pointer=join_pointer(("cases", *keys)))
 
@@ -119,7 +119,7 @@ def resolve_cases(source: CaseSource, toolset: Toolset) -> list[EvalCase]:
     resolved = []
     for index, case in enumerate(source.cases):
         if case.name in names:
-            raise source.fail((index, "name"), f"another case is called {case.name!r:.100}.")
+            raise source.make_error((index, "name"), f"another case is called {case.name!r:.100}.")
         names.add(case.name)
         resolved.append(_resolve_case(source, index, case, toolset))
     return resolved
@@ -134,7 +134,7 @@ def _resolve_case(source: CaseSource, index: int, case: EvalCase, toolset: Tools
         for name in call.arguments:
             if name not in properties:
                 reason = f"{tool.name} has no such argument{close_names(name, properties)}"
-                raise source.fail((*keys, "arguments", name), reason)
+                raise source.make_error((*keys, "arguments", name), reason)
         calls.append(call.model_copy(update={"tool": tool.name}))
     patterns = [
         pattern
@@ -149,7 +149,7 @@ def _resolve_case(source: CaseSource, index: int, case: EvalCase, toolset: Tools
         }
     )
     for keys, reason in _find_contradictions(case, toolset):
-        raise source.fail((index, *keys), reason)
+        raise source.make_error((index, *keys), reason)
     return case
 
 
@@ -157,7 +157,7 @@ def _find_tool(source: CaseSource, keys: tuple[object, ...], name: str, toolset:
     try:
         return toolset[name]
     except KeyError as error:
-        raise source.fail(keys, str(error.args[0])) from None
+        raise source.make_error(keys, str(error.args[0])) from None
 
 
 def _find_contradictions(

@@ -1,4 +1,4 @@
-"""`evaluate`: run a model on cases, and sum up the results."""
+"""Run a model on cases, and sum up the results."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from openapi_tools.testing.evaluation.cases import CaseSource
     from openapi_tools.toolsets.toolset import Toolset
 
-_DEVIATIONS = 1.959964  # standard deviations of a normal distribution, for 95 %
+_STANDARD_DEVIATIONS = 1.959964  # of a normal distribution, for 95 %
 _DIGITS = 4  # of a rate
 _TABLE_FAULTS = ("wrong_tool", "wrong_arguments", "missing_call", "state")
-_REASONS = 5
+_MOST_REASONS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +92,10 @@ class Evaluation:
         reasons = Counter(reason for run in runs for reason in run.refusals)
         row: dict[str, Any] = {"runs": len(runs), "passed": sum(run.passed for run in runs)}
         row |= {"rate": round(self.rate, _DIGITS), "interval": _interval(runs)}
-        row |= {kind: faults[kind] for kind in _TABLE_FAULTS}
+        row |= {fault_type: faults[fault_type] for fault_type in _TABLE_FAULTS}
         row |= {
             "refused": sum(len(run.refusals) for run in runs),
-            "refused_because": dict(reasons.most_common(_REASONS)),
+            "refused_because": dict(reasons.most_common(_MOST_REASONS)),
             "forbidden": faults["forbidden_tool"] + faults["forbidden_write"],
             "over_limit": sum(faults[f"too_many_{noun}"] for noun in ("calls", "turns", "tokens")),
             "model_error": faults["model_error"],
@@ -128,11 +128,11 @@ def _rate(runs: list[CaseRun]) -> float:
 
 
 def _interval(runs: list[CaseRun]) -> list[float]:
-    # Wilson's score interval, as it also holds for few runs and for rates near 0 and 1.
+    # Wilson's score interval also holds for few runs and for rates near 0 and 1.
     count, share = len(runs), sum(run.passed for run in runs) / len(runs)
-    square = _DEVIATIONS**2 / count
+    square = _STANDARD_DEVIATIONS**2 / count
     middle = share + square / 2
-    spread = _DEVIATIONS * math.sqrt(share * (1 - share) / count + square / (4 * count))
+    spread = _STANDARD_DEVIATIONS * math.sqrt(share * (1 - share) / count + square / (4 * count))
     bounds = (middle - spread) / (1 + square), (middle + spread) / (1 + square)
     return [round(min(max(bound, 0.0), 1.0), _DIGITS) for bound in bounds]
 

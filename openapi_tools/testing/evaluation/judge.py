@@ -31,7 +31,7 @@ FaultType = Literal[
     "model_error",
 ]
 FAULT_TYPES: tuple[FaultType, ...] = get_args(FaultType)
-_LONGEST = 300  # characters of a reason
+_LONGEST_REASON = 300  # characters
 _LONGEST_VALUE = 80
 
 
@@ -54,12 +54,12 @@ def find_call_faults(
 
     Args:
         case: What is expected and forbidden.
-        uses: The calls, in their order.
+        uses: The calls, in order.
         is_finished: Whether the model ended the run; if it failed, expectations are not judged.
     """
     faults = []
     if is_finished:
-        faults += [*_judge_expected(case, uses), *_judge_refused(case, uses)]
+        faults += [*_judge_expected(case, uses), *_judge_refusals(case, uses)]
     faults += _judge_forbidden(case, uses)
     return list(dict.fromkeys(faults))
 
@@ -83,8 +83,8 @@ def _judge_expected(case: EvalCase, uses: Sequence[ToolUse]) -> Iterator[CaseFau
             for at, use in enumerate(uses)
             if at not in claimed and use.tool == call.tool and use.is_known
         ]
-        is_made = any(uses[at].tool == call.tool for at in claimed)
-        if is_made and not attempts:
+        is_called = any(uses[at].tool == call.tool for at in claimed)
+        if is_called and not attempts:
             yield CaseFault("missing_call", f"{call.tool} was not called often enough.")
         else:
             yield _explain_missing(call, attempts, unexpected)
@@ -93,15 +93,15 @@ def _judge_expected(case: EvalCase, uses: Sequence[ToolUse]) -> Iterator[CaseFau
 def _explain_missing(
     call: ExpectedCall, attempts: list[ToolUse], unexpected: list[ToolUse]
 ) -> CaseFault:
-    # The first reason that applies is the closest to what was expected.
-    fitting = [use for use in attempts if not _find_misfit(call, use)]
+    # From the reason that is closest to what was expected to the farthest.
+    fitting = [use for use in attempts if not _find_mismatch(call, use)]
     if refusals := [use.refusal for use in fitting if use.is_refused]:
         return CaseFault("refused", describe_refusal(call.tool, refusals[-1]))
     if fitting:
         return CaseFault("wrong_tool", f"{call.tool} was called, but not in the expected order.")
     if attempts:
-        misfits = [_find_misfit(call, use) for use in attempts]
-        return CaseFault("wrong_arguments", f"{call.tool}: {misfits[-1]}")
+        mismatches = [_find_mismatch(call, use) for use in attempts]
+        return CaseFault("wrong_arguments", f"{call.tool}: {mismatches[-1]}")
     if unexpected:
         use = unexpected.pop(0)
         unknown = "" if use.is_known else ", which was not offered"
@@ -114,11 +114,11 @@ def _explain_missing(
 
 def describe_refusal(tool: str, refusal: str) -> str:
     """Return why a call of a tool failed, in one line."""
-    name, reason = excerpt(tool, 64), excerpt(refusal.partition("\n")[0], _LONGEST)
+    name, reason = excerpt(tool, 64), excerpt(refusal.partition("\n")[0], _LONGEST_REASON)
     return reason if reason.startswith(name) else f"{name}: {reason}"
 
 
-def _judge_refused(case: EvalCase, uses: Sequence[ToolUse]) -> Iterator[CaseFault]:
+def _judge_refusals(case: EvalCase, uses: Sequence[ToolUse]) -> Iterator[CaseFault]:
     names = {call.tool for call in case.expect.calls}
     for at, use in enumerate(uses):
         later = [other for other in uses[at + 1 :] if not other.refusal]
@@ -126,7 +126,7 @@ def _judge_refused(case: EvalCase, uses: Sequence[ToolUse]) -> Iterator[CaseFaul
             if not (names or later):
                 yield CaseFault("wrong_tool", f"{excerpt(use.tool, 64)} was not offered.")
             continue
-        # Calls that the model corrects later are no fault, nor are those that the case denies.
+        # A call that the model corrects later is no fault, nor is one that the case denies.
         is_corrected = any(other.tool == use.tool for other in later)
         is_denied = use.is_denied and use.tool not in names
         if use.is_refused and not is_corrected and not is_denied:
@@ -137,24 +137,23 @@ def _judge_forbidden(case: EvalCase, uses: Sequence[ToolUse]) -> Iterator[CaseFa
     for use in uses:
         if not use.is_known:
             continue
-        end = " (it was refused)." if use.refusal else "."
+        suffix = " (it was refused)." if use.refusal else "."
         if pattern := find_forbidden(case, use.tool):
             matched = "" if pattern == use.tool else f" by {pattern!r:.100}"
-            yield CaseFault("forbidden_tool", f"{use.tool} is forbidden{matched}{end}")
+            yield CaseFault("forbidden_tool", f"{use.tool} is forbidden{matched}{suffix}")
         if use.is_write and not case.forbid.writes:
-            yield CaseFault("forbidden_write", f"{use.tool} changes something{end}")
+            yield CaseFault("forbidden_write", f"{use.tool} changes something{suffix}")
 
 
 def _is_match(call: ExpectedCall, use: ToolUse) -> bool:
     is_called = use.is_known and not use.refusal and use.tool == call.tool
-    return is_called and not _find_misfit(call, use)
+    return is_called and not _find_mismatch(call, use)
 
 
 def _match_in_any_order(
     expected: Sequence[ExpectedCall], uses: Sequence[ToolUse]
 ) -> dict[int, int]:
-    # One call may fit several expectations, so matches are moved where that makes room for more
-    # (Kuhn's algorithm).
+    # One call may meet several expectations: Kuhn's algorithm finds the largest matching.
     fitting = [[at for at, use in enumerate(uses) if _is_match(call, use)] for call in expected]
     owners: dict[int, int] = {}
 
@@ -197,19 +196,19 @@ def _match_in_order(expected: Sequence[ExpectedCall], uses: Sequence[ToolUse]) -
     return matches
 
 
-def _find_misfit(call: ExpectedCall, use: ToolUse) -> str:
+def _find_mismatch(call: ExpectedCall, use: ToolUse) -> str:
     masked = use.masked_arguments()
     for name, value in call.arguments.items():
         if name not in use.arguments:
-            return f"{name} is missing, expected {_show_value(value)}."
+            return f"{name} is missing, expected {_format_value(value)}."
         if not is_equal(use.arguments[name], value):
             is_secret = not is_equal(masked.get(name), use.arguments[name])
-            shown = MASK if is_secret else _show_value(value)
-            return f"{name} is {_show_value(masked.get(name))}, expected {shown}."
-    return _find_schema_misfit(call, use) or _find_expression_misfit(call, use)
+            expected_text = MASK if is_secret else _format_value(value)
+            return f"{name} is {_format_value(masked.get(name))}, expected {expected_text}."
+    return _find_schema_mismatch(call, use) or _find_expression_mismatch(call, use)
 
 
-def _find_schema_misfit(call: ExpectedCall, use: ToolUse) -> str:
+def _find_schema_mismatch(call: ExpectedCall, use: ToolUse) -> str:
     if call.argument_schema is True:
         return ""
     validator = compile_schema(call.argument_schema)
@@ -218,11 +217,11 @@ def _find_schema_misfit(call: ExpectedCall, use: ToolUse) -> str:
         return ""
     place = join_pointer(fault.instance_path)
     has_secret = not is_equal(use.masked_arguments(), use.arguments)
-    message = "does not match the schema" if has_secret else excerpt(fault.message, _LONGEST)
+    message = "does not match the schema" if has_secret else excerpt(fault.message, _LONGEST_REASON)
     return f"{place}: {message}." if place else f"{message}."
 
 
-def _find_expression_misfit(call: ExpectedCall, use: ToolUse) -> str:
+def _find_expression_mismatch(call: ExpectedCall, use: ToolUse) -> str:
     return "" if call.jmespath is None else find_untrue(call.jmespath, use.arguments)
 
 
@@ -232,10 +231,10 @@ def find_untrue(expression: str, value: Any) -> str:
         result = evaluate(expression, value)
     except ValueError as error:
         return f"{expression} cannot be applied: {error}."
-    return "" if result is True else f"{expression} is {_show_value(result)}, not true."
+    return "" if result is True else f"{expression} is {_format_value(result)}, not true."
 
 
-def _show_value(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return excerpt(dump_json(redact_data(value)), _LONGEST_VALUE)
 
 
@@ -251,7 +250,7 @@ async def find_state_faults(case: EvalCase, read: Callable[[str], Any]) -> list[
     return faults
 
 
-def describe_excess(kind: FaultType, most: int) -> CaseFault:
+def describe_excess(fault_type: FaultType, limit: int) -> CaseFault:
     """Return the fault of a run that was ended because it exceeded a limit."""
-    noun = {"too_many_calls": "call", "too_many_turns": "turn"}.get(kind, "token")
-    return CaseFault(kind, f"more than {format_count(most, noun)}.")
+    noun = {"too_many_calls": "call", "too_many_turns": "turn"}.get(fault_type, "token")
+    return CaseFault(fault_type, f"more than {format_count(limit, noun)}.")

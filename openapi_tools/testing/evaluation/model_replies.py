@@ -15,10 +15,10 @@ from openapi_tools.tools.tool_call_reader import read_value
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-_LONGEST = 300
+_LONGEST_REASON = 300
 _MOST_TOKENS = 10**12
-_INPUTS = ("prompt_tokens", "input_tokens")
-_OUTPUTS = ("completion_tokens", "output_tokens")
+_INPUT_KEYS = ("prompt_tokens", "input_tokens")
+_OUTPUT_KEYS = ("completion_tokens", "output_tokens")
 
 
 class ModelError(Exception):
@@ -49,8 +49,8 @@ class ModelReply(NamedTuple):
 
 
 def _write_call(call: ModelCall) -> dict[str, Any]:
-    is_text = isinstance(call.arguments, str)
-    arguments = call.arguments if is_text else dump_json(call.arguments)
+    is_json = isinstance(call.arguments, str)
+    arguments = call.arguments if is_json else dump_json(call.arguments)
     function = {"name": call.name, "arguments": arguments}
     return {"id": call.id, "type": "function", "function": function}
 
@@ -77,7 +77,7 @@ async def ask_model(
     Raises:
         ModelError: The model failed, did not reply in time, or its reply is not a message.
     """
-    options = {"seed": seed} if _takes_seed(model) else {}
+    options = {"seed": seed} if _has_seed_parameter(model) else {}
     timeout = asyncio.timeout(seconds)
     try:
         async with timeout:
@@ -86,7 +86,8 @@ async def ask_model(
             return read_reply(value, first_id)
     except (ModelError, KeyboardInterrupt):
         raise
-    except BaseException as error:  # any of the user's code
+    except BaseException as error:  # the model is the user's code
+        # A run that is cancelled ends; a CancelledError of the model's own is its error.
         task = asyncio.current_task()
         if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
             raise
@@ -97,13 +98,13 @@ async def ask_model(
 
 def _describe_error(error: BaseException) -> str:
     try:
-        reason = excerpt(" ".join(str(error).split()), _LONGEST)
-    except Exception:  # noqa: BLE001 -- a class of the user's
+        reason = excerpt(" ".join(str(error).split()), _LONGEST_REASON)
+    except Exception:  # noqa: BLE001 -- `__str__` of the user's
         reason = ""
     return f"{type(error).__name__}: {reason}".removesuffix(": ")
 
 
-def _takes_seed(model: Callable[..., Any]) -> bool:
+def _has_seed_parameter(model: Callable[..., Any]) -> bool:
     try:
         return "seed" in inspect.signature(model).parameters
     except (TypeError, ValueError):  # a callable written in C
@@ -124,21 +125,23 @@ def read_reply(value: Any, first_id: int = 1) -> ModelReply:
         value = read_value(choices[0], "message")
     if isinstance(value, str):
         return ModelReply(value, (), usage)
-    content, listed = read_value(value, "content"), read_value(value, "tool_calls")
-    if content is None and not listed and read_value(value, "role") != "assistant":
-        kind = type(value).__name__
-        raise ModelError(f"the reply must be a message with `content` or `tool_calls`, not {kind}.")
-    if not isinstance(content, str | list | None) or not isinstance(listed, list | tuple | None):
+    content, tool_calls = read_value(value, "content"), read_value(value, "tool_calls")
+    if content is None and not tool_calls and read_value(value, "role") != "assistant":
+        name = type(value).__name__
+        raise ModelError(f"the reply must be a message with `content` or `tool_calls`, not {name}.")
+    if not isinstance(content, str | list | None) or not isinstance(
+        tool_calls, list | tuple | None
+    ):
         raise ModelError("`content` must be a string or a list, `tool_calls` a list.")
     blocks = content if isinstance(content, list) else []
     uses = [block for block in blocks if read_value(block, "type") == "tool_use"]
-    calls = tuple(_read_calls([*(listed or ()), *uses], first_id))
+    calls = tuple(_read_calls([*(tool_calls or ()), *uses], first_id))
     texts = [text for block in blocks if isinstance(text := read_value(block, "text"), str)]
     return ModelReply(content if isinstance(content, str) else "\n".join(texts), calls, usage)
 
 
-def _read_calls(listed: list[Any], first_id: int) -> Iterator[ModelCall]:
-    for number, call in enumerate(listed):
+def _read_calls(calls: list[Any], first_id: int) -> Iterator[ModelCall]:
+    for number, call in enumerate(calls):
         function = read_value(call, "function")
         source = call if function is None else function
         name = read_value(source, "name")
@@ -160,7 +163,7 @@ def _read_calls(listed: list[Any], first_id: int) -> Iterator[ModelCall]:
 def _read_usage(usage: Any) -> tuple[int, int] | None:
     counts = [
         next((n for name in names if _is_count(n := read_value(usage, name))), None)
-        for names in (_INPUTS, _OUTPUTS)
+        for names in (_INPUT_KEYS, _OUTPUT_KEYS)
     ]
     return None if None in counts else (counts[0] or 0, counts[1] or 0)
 

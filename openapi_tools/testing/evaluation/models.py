@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _LONGEST_REASON = 300
-_LARGEST = 16 * 1024 * 1024  # bytes of a response
+_MOST_BYTES = 16 * 1024 * 1024  # of a response
 _OUTPUT_TOKENS = 4096  # of a message; required by Anthropic's API
 _WAITS = (1.0, 4.0)  # seconds before another attempt, unless the response has Retry-After
 _BUSY = frozenset({429, 502, 503, 529})
@@ -64,7 +64,7 @@ def _import_module(name: str, folder: Path) -> Any:
         sys.path.insert(0, str(folder))
     try:
         return pkgutil.resolve_name(f"{name}:")
-    except (Exception, SystemExit) as error:  # noqa: BLE001 -- any of the user's code
+    except (Exception, SystemExit) as error:  # noqa: BLE001 -- the user's code
         missing = error.name if isinstance(error, ModuleNotFoundError) else None
         if missing and f"{name}.".startswith(f"{missing}."):
             reason = f"no module {missing!r} in {folder}; name its folder with --model-dir."
@@ -139,7 +139,7 @@ class ChatEndpoint:
     async def _post_until_accepted(self, body: dict[str, Any]) -> tuple[int, bytes]:
         for wait in (*_WAITS, None):
             status, headers, content = await post_json(
-                self._url, body, self._headers(), largest=_LARGEST
+                self._url, body, self._headers(), largest=_MOST_BYTES
             )
             if status not in _BUSY or wait is None:
                 break

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 MOCK_ADDRESS = "http://mock.invalid"
 MOST_CALLS = 100
-"""The calls of a run whose case sets no limit."""
+"""The most calls of a run whose case sets no limit."""
 
 
 @dataclass(slots=True, eq=False)
@@ -34,7 +34,7 @@ class ToolUse:
         tool: The name that was called, also if no tool has it.
         arguments: As sent, with defaults and repairs; as passed, if nothing was sent.
         is_known: Whether there is such a tool.
-        is_write: Whether it may change something.
+        is_write: Whether the tool may change something.
         refusal: Why it failed: wrong arguments, no approval, or an error of the mock. Empty if it
             succeeded.
         is_denied: Whether the case did not approve it.
@@ -68,27 +68,27 @@ class CallRecorder:
 
     Attributes:
         approves: The case's reply to requests for approval.
-        most: The limit of calls.
-        uses: The calls, in their order.
+        limit: The most calls of tools.
+        uses: The calls, in order.
         is_exceeded: Whether the model tried more; such a call is not sent.
         steps: Calls by the model itself, including those of search and code tools.
     """
 
     approves: bool = True
-    most: int = MOST_CALLS
+    limit: int = MOST_CALLS
     uses: list[ToolUse] = field(default_factory=list)
     is_exceeded: bool = False
     steps: int = 0
 
-    def begin_run(self, *, approves: bool, most: int) -> None:
+    def begin_run(self, *, approves: bool, limit: int) -> None:
         """Forget the calls of the previous run."""
-        self.approves, self.most = approves, most
+        self.approves, self.limit = approves, limit
         self.uses, self.is_exceeded, self.steps = [], False, 0
 
     def count_step(self) -> None:
-        """Count a call of the model, as searches are limited, too."""
+        """Count a call by the model itself: those of search and code tools are limited, too."""
         self.steps += 1
-        self.is_exceeded = self.is_exceeded or self.steps > max(self.most, MOST_CALLS) + 1
+        self.is_exceeded = self.is_exceeded or self.steps > max(self.limit, MOST_CALLS) + 1
 
     def add(self, use: ToolUse) -> ToolUse:
         """Record a call.
@@ -97,7 +97,7 @@ class CallRecorder:
             DeniedError: It exceeds the limit.
         """
         self.uses.append(use)
-        if len(self.uses) > self.most:
+        if len(self.uses) > self.limit:
             self.is_exceeded = use.is_excess = True
             use.refusal = "the case allows no more calls."
             raise DeniedError(use.refusal)
@@ -143,8 +143,8 @@ class RecordedToolset(Toolset):
             _current_use.reset(token)
         if result.is_error:
             use.refusal = use.refusal or str(result)
-            kind = (result.error or {}).get("type")
-            use.is_denied = kind == "denied" and not self.recorder.approves
+            error_type = (result.error or {}).get("type")
+            use.is_denied = error_type == "denied" and not self.recorder.approves
         return result
 
     def _make_use(self, name: Any, values: Any) -> ToolUse:

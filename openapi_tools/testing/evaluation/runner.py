@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 MODES = ("tools", "search", "code")
 MOST_TURNS = 20
-"""The turns of a run whose case sets no limit."""
+"""The most turns of a run whose case sets no limit."""
 
 
 class TokenCounts(NamedTuple):
@@ -121,7 +121,7 @@ class CaseRunner:
         started = time.perf_counter()
         limit = MOST_CALLS if case.forbid.calls is None else case.forbid.calls
         self.reset()
-        self._recorder.begin_run(approves=case.approve, most=limit)
+        self._recorder.begin_run(approves=case.approve, limit=limit)
         run = CaseRun(case.name, seed)
         run.tokens = TokenCounts(self._definition_tokens)
         try:
@@ -145,7 +145,7 @@ class CaseRunner:
         await self._tools.aclose()
 
     async def _converse(self, case: EvalCase, run: CaseRun) -> None:
-        # A model may change what it is passed, so it gets copies.
+        # The model gets copies, as it may change what it is passed.
         tools = json.loads(self._definitions)
         most_turns = case.limits.turns or MOST_TURNS
         most_tokens = case.limits.tokens
@@ -156,7 +156,7 @@ class CaseRunner:
             for call in reply.calls:
                 await self._run_call(call, context, run)
                 if self._recorder.is_exceeded:
-                    run.faults.append(describe_excess("too_many_calls", self._recorder.most))
+                    run.faults.append(describe_excess("too_many_calls", self._recorder.limit))
                     break
             tokens = run.tokens.input + run.tokens.output
             if most_tokens is not None and tokens > most_tokens:
@@ -195,7 +195,7 @@ class CaseRunner:
         result: ToolResult = await self._offered.call(
             tool_call, context=context, profile=self._profile
         )
-        # A search or code tool may fail before it calls another.
+        # A search or code tool may fail before it calls a tool of the API.
         if result.is_error and not any(use.refusal for use in recorder.uses[count:]):
             with suppress(DeniedError):
                 recorder.add(self._make_failed_use(call, result))
@@ -211,7 +211,7 @@ class CaseRunner:
         return ToolUse(name, {}, is_known=name in self._tools, refusal=str(result))
 
     async def read_state(self, path: str) -> tuple[int, Any]:
-        """Return the status and the value of a GET at the mock, None if it is an error."""
+        """Return the status and the value of a GET at the mock; the value of an error is None."""
         async with self._api.client(base_url=MOCK_ADDRESS) as client:
             response = await client.get(path)
         try:

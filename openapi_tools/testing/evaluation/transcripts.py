@@ -48,7 +48,7 @@ def _title(message: dict[str, Any]) -> str:
 
 
 def _parse_json(text: str) -> Any:
-    # Parsed, as secrets are recognised by the names of their properties.
+    # Secrets are recognised by the names of properties.
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -56,6 +56,6 @@ def _parse_json(text: str) -> Any:
 
 
 def _indent(value: Any) -> Iterator[str]:
-    # Indented lines are code: nothing that a response says is a heading, a link or a fence.
+    # Indented lines are code, so text of a response becomes no heading, link or fence.
     text = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
     yield from (f"    {line}" for line in text.splitlines())

@@ -1,4 +1,4 @@
-"""Workflows as cases: their steps are the calls that have to happen, and can be replayed.
+"""Workflows as cases, whose expected calls are the steps, and the replay of their calls.
 
 Spec: Arazzo 1.1.0; only steps that call operations one after the other.
 """
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _LEAST_TURNS = 20
 _EMBEDDED = re.compile(r"\{(\$[^{}]*)\}")
 _SOURCE = re.compile(r"\$sourceDescriptions\.[\w-]+\.")
-# What would change the order of the calls, or their arguments, in ways that are not followed.
+# These change the order of the calls, or their arguments, which cases cannot express.
 _UNSUPPORTED = (
     *("workflowId", "channelPath", "action", "onSuccess", "onFailure"),
     *("replacements", "reference"),
@@ -87,7 +87,7 @@ class Workflow(_Part):
 
     @property
     def task(self) -> str:
-        """What the workflow does, in words."""
+        """The task of its case."""
         return self.description or self.summary or self.workflow_id
 
 
@@ -99,7 +99,7 @@ class WorkflowFile(_Part):
 
 
 class WorkflowCall(NamedTuple):
-    """A step: a tool, and its arguments, in which expressions stand for values."""
+    """A step as a call of a tool; its arguments may contain expressions."""
 
     step_id: str
     tool: str
@@ -108,10 +108,10 @@ class WorkflowCall(NamedTuple):
 
 
 def make_cases(workflows: Sequence[Workflow], toolset: Toolset, source: str) -> list[EvalCase]:
-    """Return a case of each workflow: its steps in their order, with the arguments it fixes.
+    """Return a case for each workflow: its steps in order, with the arguments that are constants.
 
     Raises:
-        InvalidCases: A step calls no operation of the tools, or passes what none takes.
+        InvalidCases: A step calls no operation of the tools, or passes an unknown argument.
     """
     return [_make_case(workflow, toolset, source, at) for at, workflow in enumerate(workflows)]
 
@@ -145,7 +145,7 @@ def _list_calls(workflow: Workflow, toolset: Toolset, source: str, at: int) -> l
     for number, step in enumerate(workflow.steps):
         place = _StepPlace(source, ("workflows", at, "steps", number))
         if step.step_id in names:
-            raise place.fail(f"another step is called {step.step_id!r:.100}.", "stepId")
+            raise place.make_error(f"another step is called {step.step_id!r:.100}.", "stepId")
         names.add(step.step_id)
         tool = _find_tool(step, toolset, place)
         parameters = {(part.location, part.name): part for part in workflow.parameters}
@@ -158,12 +158,12 @@ def _list_calls(workflow: Workflow, toolset: Toolset, source: str, at: int) -> l
 
 
 class _StepPlace(NamedTuple):
-    """A step in its file."""
+    """Where a step is: the name of the file, and the keys that lead to the step."""
 
     source: str
     keys: tuple[object, ...]
 
-    def fail(self, reason: str, *keys: object) -> InvalidCases:
+    def make_error(self, reason: str, *keys: object) -> InvalidCases:
         """Return the error for a place below the step."""
         pointer = join_pointer((*self.keys, *keys))
         return InvalidCases(reason, source=self.source, pointer=pointer)
@@ -175,13 +175,13 @@ def _find_tool(step: _WorkflowStep, toolset: Toolset, place: _StepPlace) -> Oper
         try:
             return toolset[operation_id]
         except KeyError as error:
-            raise place.fail(str(error.args[0]), "operationId") from None
+            raise place.make_error(str(error.args[0]), "operationId") from None
     if step.operation_path is None:
-        raise place.fail("the step has neither operationId nor operationPath.")
+        raise place.make_error("the step has neither operationId nor operationPath.")
     pointer = unquote(step.operation_path.partition("#")[2])
     tools = {document_pointer(tool): tool for tool in toolset}
     if pointer not in tools:
-        raise place.fail(f"no tool is at {pointer!r:.200}.", "operationPath")
+        raise place.make_error(f"no tool is at {pointer!r:.200}.", "operationPath")
     return tools[pointer]
 
 
@@ -194,8 +194,8 @@ def _read_parameters(
         if argument is None:
             close = close_names(part.name, [name for _, name in declared])
             reason = f"{tool.name} has no parameter {part.name!r:.100} in {part.location}{close}"
-            raise place.fail(reason, "parameters", at)
-        # A configuration may fix an argument, which no call passes then.
+            raise place.make_error(reason, "parameters", at)
+        # An argument that a configuration fixes is not passed by calls.
         if argument in tool.input_schema["properties"]:
             yield argument, part.value
 
@@ -203,18 +203,18 @@ def _read_parameters(
 def _read_payload(payload: Any, tool: OperationTool, place: _StepPlace) -> dict[str, Any]:
     body = tool.operation.body
     if body is None:
-        raise place.fail(f"{tool.name} takes no body.", "requestBody")
+        raise place.make_error(f"{tool.name} takes no body.", "requestBody")
     if body.argument:
         return {body.argument: payload}
     if is_expression(payload):
         return {}
     if not isinstance(payload, dict):
-        raise place.fail("this must be an object.", "requestBody", "payload")
+        raise place.make_error("this must be an object.", "requestBody", "payload")
     names = {part.name: part.argument for part in body.properties}
     for name in payload:
         if name not in names:
             reason = f"{tool.name} has no such argument{close_names(str(name), names)}"
-            raise place.fail(reason, "requestBody", "payload", name)
+            raise place.make_error(reason, "requestBody", "payload", name)
     arguments = {names[name]: value for name, value in payload.items()}
     return {n: v for n, v in arguments.items() if n in tool.input_schema["properties"]}
 
@@ -241,7 +241,7 @@ def _make_schema(value: Any, *, is_open: bool = False) -> Any:
 def make_replay(
     workflows: Sequence[Workflow], toolset: Toolset, source: str = ""
 ) -> Callable[..., Any]:
-    """Return a model that makes the calls of a workflow, with values of its own responses."""
+    """Return a model that makes the calls of workflows; links take values of the new responses."""
     calls = {w.task: _list_calls(w, toolset, source, at) for at, w in enumerate(workflows)}
     inputs = {w.task: _sample_inputs(w.inputs) for w in workflows}
 
@@ -266,7 +266,7 @@ def _sample_inputs(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 class _ReplayValues(NamedTuple):
-    """The values that the expressions of a step may mean."""
+    """The values that the expressions of a step may refer to."""
 
     calls: list[WorkflowCall]
     results: list[str]
@@ -298,7 +298,7 @@ class _ReplayValues(NamedTuple):
                 body = RESPONSE_BODY.fullmatch(str(call.outputs.get(output[2])))
                 if body:
                     return _read_result(call, result, f"{body[1] or ''}{output[3] or ''}")
-        raise ModelError(f"{expression:.200} means nothing here.")
+        raise ModelError(f"{expression:.200} refers to no input or output of an earlier step.")
 
 
 def _read_result(call: WorkflowCall, result: str, pointer: str) -> Any:
