@@ -51,25 +51,44 @@ _OPEN: set[object] = set()  # generators that close connections when their event
 # In a forked process: the parent's clients, which it must not close.
 _LEFT_BEHIND: list[object] = []
 
+# The slots of a key without those that ended. A lease that ends much later than any may was taken
+# before Redis's clock was set back, as after a failover. What is no set is another program's.
+_END_LEASES = """
+local clock = redis.call('TIME')
+local now = clock[1] * 1000000 + clock[2]
+local function end_leases(key, lease)
+  local ended = redis.pcall('ZREMRANGEBYSCORE', key, '-inf', now)
+  if type(ended) == 'table' then redis.call('DEL', key) end
+  local latest = string.format('(%.0f', now + lease + 60000000)
+  redis.call('ZREMRANGEBYSCORE', key, latest, '+inf')
+end
+"""
 # One script, as Redis runs each alone: no other process can take the slot between the count and
 # the entry. Redis's own clock, as those of the processes may differ by more than a lease.
 # Acquires or renews all leases and permits of their rates, or none; times are microseconds of
 # Redis's clock. Only the last permit may be due later: nobody holds slots of others while waiting.
-_ACQUIRE = """
-local clock = redis.call('TIME')
-local now = clock[1] * 1000000 + clock[2]
+_ACQUIRE = (
+    _END_LEASES
+    + """
 local holder, burst, ahead, wait = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), 0
 local last, dues = #KEYS / 2, {}
+local function read_due(key, interval)
+  local stored = redis.pcall('GET', key)
+  local due = type(stored) == 'string' and tonumber(stored) or now
+  if due <= now + burst + ahead + interval + 60000000 then return math.max(due, now) end
+  return now
+end
 for n = 1, last do
-  local most, interval = tonumber(ARGV[3 * n + 1]), tonumber(ARGV[3 * n + 3])
+  local most, lease = tonumber(ARGV[3 * n + 1]), tonumber(ARGV[3 * n + 2])
+  local interval = tonumber(ARGV[3 * n + 3])
   if wait > 0 then return {0, 0} end
   if most >= 0 then
-    redis.call('ZREMRANGEBYSCORE', KEYS[2 * n - 1], '-inf', now)
+    end_leases(KEYS[2 * n - 1], lease)
     local held = redis.call('ZSCORE', KEYS[2 * n - 1], holder)
     if not held and redis.call('ZCARD', KEYS[2 * n - 1]) >= most then return {0, 0} end
   end
   if interval > 0 then
-    dues[n] = math.max(tonumber(redis.call('GET', KEYS[2 * n])) or 0, now)
+    dues[n] = read_due(KEYS[2 * n], interval)
     wait = math.max(math.ceil(dues[n] - burst - now), 0)
     if wait > ahead then return {0, wait - ahead / 2} end
   end
@@ -88,12 +107,13 @@ for n = 1, last do
 end
 return {1, wait}
 """
+)
 # Takes the lock of a value and returns the value, or stores one if there is none. After a lost
 # connection the script runs again, and finds what it stored.
-_LOCK_VALUE = """
-local clock = redis.call('TIME')
-local now = clock[1] * 1000000 + clock[2]
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+_LOCK_VALUE = (
+    _END_LEASES
+    + """
+end_leases(KEYS[1], tonumber(ARGV[2]))
 if not redis.call('ZSCORE', KEYS[1], ARGV[1]) and redis.call('ZCARD', KEYS[1]) > 0 then
   return {0, false}
 end
@@ -106,6 +126,7 @@ if type(stored) == 'string' then return {1, stored} end
 redis.call('SET', KEYS[2], ARGV[3], 'PX', ARGV[4])
 return {1, false}
 """
+)
 _RELEASE = """
 for _, key in ipairs(KEYS) do redis.call('ZREM', key, ARGV[1]) end
 """
@@ -270,7 +291,7 @@ class RedisState(LeasedState):
             )
         # A plain hash would not do: a key may be made of something easy to guess, like a password.
         salts = self._secrets if is_secret else [b""]
-        kind, text = key.partition(":")[0], key.encode()
+        kind, text = key.partition(":")[0], key.encode(errors="surrogatepass")
         digests = (hmac.digest(salt, text, "sha256").hex()[:40] for salt in salts)
         return [f"{self._prefix}{kind}:{digest}" for digest in digests]
 

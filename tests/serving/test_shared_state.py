@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from sharing_workers import KEY
 
 from openapi_tools import CallError, NotPicklableError, Settings, SettingsError
-from openapi_tools.state.leased_state import Limit
-from openapi_tools.state.shared_state import MemoryState, SharedState
+from openapi_tools.state.leased_state import Lease, Limit
+from openapi_tools.state.shared_state import MemoryState, SharedState, lock_value, value_lock
 
 redis_state = pytest.importorskip("openapi_tools.state.redis_state")
 RedisState = redis_state.RedisState
@@ -468,3 +468,40 @@ def test_a_state_with_former_method_names_is_refused_with_the_new_ones():
 
     with pytest.raises(SettingsError, match=r"`alone` to `lock`, `turn\(most=…\)` to `rate_limit"):
         Settings(state=FormerState())
+
+
+async def test_a_clock_that_is_set_back_blocks_no_limit_and_no_lock(redis_server):
+    state = RedisState(redis_server.url)
+    later = f"{(time.time() + 3600) * 1e6:.0f}"
+    for key in ("limit:a", "lock:l", f"lock:{value_lock('once:k')}"):
+        slots, due = state._lease_keys(key)
+        redis_server.ask("ZADD", slots, later, "ghost")
+        redis_server.ask("SET", due, later)
+
+    async with asyncio.timeout(5):
+        async with state.rate_limit("limit:a", concurrency=1, rate=10, seconds=10):
+            assert not (await state.acquire(Lease("limit:a", "other", 1, 10, 10))).is_granted
+        async with state.lock("l", 10), lock_value(state, "once:k", b"v", lifetime=9, seconds=9):
+            pass
+
+
+async def test_values_of_other_programs_under_the_keys_of_limits_count_as_missing(redis_server):
+    state = RedisState(redis_server.url)
+    for key in ("limit:a", "lock:l", f"lock:{value_lock('once:k')}"):
+        slots, due = state._lease_keys(key)
+        redis_server.ask("SET", slots, "x")
+        redis_server.ask("LPUSH", due, "x")
+    redis_server.ask("SET", state._lease_keys("limit:b")[1], "nan")
+
+    async with asyncio.timeout(5), state.lock("l", 10):
+        for key in ("limit:a", "limit:b"):
+            async with state.rate_limit(key, concurrency=1, rate=10, seconds=10):
+                pass
+        async with lock_value(state, "once:k", b"v", lifetime=9, seconds=9) as stored:
+            assert stored is None
+
+
+async def test_any_string_is_a_key(state):
+    await state.put("http:\ud800\n{x}", b"1")
+    async with state.rate_limit("limit:\ud800", concurrency=1, rate=None, seconds=5):
+        assert await state.get("http:\ud800\n{x}") == b"1"
