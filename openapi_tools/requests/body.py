@@ -96,9 +96,9 @@ def form_text(value: Any, sources: BodySources) -> str:
     if not isinstance(value, dict):
         return content_text("application/x-www-form-urlencoded", value)
     encoded_pairs: list[tuple[str, str]] = []
-    for name, member in value.items():
+    for name, property_value in value.items():
         try:
-            encoded_pairs += _form_pairs(name, member, sources)
+            encoded_pairs += _form_pairs(name, property_value, sources)
         except (InputError, UnicodeEncodeError, RecursionError) as error:
             raise point_at_argument(error, name) from None
     return "&".join(f"{name}={text}" for name, text in encoded_pairs)
@@ -212,9 +212,9 @@ _Part = tuple[list[bytes], "bytes | StoredFile"]  # header lines without line en
 
 def _iter_parts(media_type: str, value: Any, sources: BodySources) -> Iterator[_Part]:
     if isinstance(value, dict):
-        for name, member in value.items():
+        for name, property_value in value.items():
             try:
-                yield from _iter_named_parts(name, member, sources)
+                yield from _iter_named_parts(name, property_value, sources)
             except (InputError, UnicodeEncodeError, RecursionError) as error:
                 raise point_at_argument(error, name) from None
     elif isinstance(value, list) and http_rules.essence(media_type) != "multipart/form-data":

@@ -215,13 +215,13 @@ def point_at_argument(error: Exception, argument: str) -> InputError:
 def _faulty_pointer(value: Any) -> str:
     steps = ""
     while isinstance(value, (list, dict)):
-        for key, member in enumerate(value) if isinstance(value, list) else value.items():
+        for key, part in enumerate(value) if isinstance(value, list) else value.items():
             try:
-                _COMPACT.encode(member).encode()
+                _COMPACT.encode(part).encode()
             except RecursionError:
                 return steps
             except _FAULTS:
-                steps, value = steps + pointer_token(key), member
+                steps, value = steps + pointer_token(key), part
                 break
         else:
             return steps
@@ -340,9 +340,9 @@ def _encode_deep_object(name: str, value: Any, writer: StyleWriter) -> Iterator[
     # `a[0][b]=1`.
     opening, closing = writer.brackets
     if isinstance(value, dict):
-        for key, member in value.items():
+        for key, property_value in value.items():
             step = f"{name}{opening}{writer.name(key)}{closing}"
-            yield from _encode_deep_object(step, member, writer)
+            yield from _encode_deep_object(step, property_value, writer)
     elif isinstance(value, list):
         items = [item for item in value if item is not None]
         numbered = any(isinstance(item, (list, dict)) for item in items)
@@ -357,10 +357,10 @@ def _encode_texts(parameter: Parameter, value: Any, writer: StyleWriter) -> list
     if not isinstance(value, (list, dict)):
         return [writer.value(plain_text(value))]
     if isinstance(value, dict):
-        members = _encode_properties(parameter, value, writer)
+        pairs = _encode_properties(parameter, value, writer)
         if parameter.explode:
-            return [f"{name}={text}" for name, text in members]
-        flat = [text for pair in members for text in pair]
+            return [f"{name}={text}" for name, text in pairs]
+        flat = [text for pair in pairs for text in pair]
     else:
         flat = [_encode_item(item, parameter.inner, writer) for item in value if item is not None]
         if parameter.explode and (
@@ -376,16 +376,16 @@ def _encode_properties(
     parameter: Parameter, value: dict[str, Any], writer: StyleWriter
 ) -> list[tuple[str, str]]:
     return [
-        (writer.name(key), _encode_item(member, parameter.inner, writer))
-        for key, member in value.items()
-        if member is not None
+        (writer.name(key), _encode_item(item, parameter.inner, writer))
+        for key, item in value.items()
+        if item is not None
     ]
 
 
 def _encode_item(item: Any, inner: tuple[str, ...], writer: StyleWriter) -> str:
     # Swagger 2.0 has a delimiter for each level of arrays.
     if inner and isinstance(item, list):
-        texts = [_encode_item(member, inner[1:], writer) for member in item if member is not None]
+        texts = [_encode_item(part, inner[1:], writer) for part in item if part is not None]
         return writer.delimiters.get(inner[0], ",").join(texts)
     return writer.value(plain_text(item))
 

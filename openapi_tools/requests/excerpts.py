@@ -311,7 +311,7 @@ def _excerpt_scalar(value: Any) -> str:
 
 def _join_excerpts(texts: list[str], count: int, one: str, many: str) -> str:
     if left_out := count - len(texts):
-        qualifier = "more " * bool(texts)
+        qualifier = "more " if texts else ""
         texts = [*texts, f"... ({left_out:,} {qualifier}{one if left_out == 1 else many})"]
     return ", ".join(texts)
 

@@ -66,8 +66,8 @@ def read_template(path: str, declared: frozenset[str]) -> PathTemplate:
     if path.startswith("{"):
         name = path[1:].partition("}")[0]
         reader.variables[name] = True
-        said = "its value is a path on the server, and slashes in it are kept"
-        reader.notes.append(f"the path begins with {{{name}}}: {said}.")
+        remark = "its value is a path on the server, and slashes in it are kept"
+        reader.notes.append(f"the path begins with {{{name}}}: {remark}.")
     names = [name for name in _EXPRESSION.findall(path) if name in reader.variables]
     variables = {name: reader.variables[name] for name in names}
     return PathTemplate(path, variables, tuple(reader.notes))
