@@ -162,14 +162,12 @@ class AnswerShape(_Value):
     max_chars: int | None = None  # of the output as text; at least 100
 
 
-def merge_answer_shapes(
-    answer: AnswerShape | None, other: AnswerShape | None
-) -> AnswerShape | None:
-    """Return both shapes of answers as one; the first overrides the other."""
-    if answer is None or other is None:
-        return answer or other
-    unset = [item.name for item in fields(answer) if getattr(answer, item.name) is None]
-    return replace(answer, **{name: getattr(other, name) for name in unset})
+def merge_answer_shapes(shape: AnswerShape | None, other: AnswerShape | None) -> AnswerShape | None:
+    """Return both shapes of responses as one; the first overrides the other."""
+    if shape is None or other is None:
+        return shape or other
+    unset = [item.name for item in fields(shape) if getattr(shape, item.name) is None]
+    return replace(shape, **{name: getattr(other, name) for name in unset})
 
 
 @dataclass(frozen=True, slots=True, repr=False)

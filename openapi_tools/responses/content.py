@@ -111,7 +111,7 @@ class RawBody:
 class ContentOptions:
     """Limits and forms of a content."""
 
-    room: int  # characters that the result can hold, also of base64
+    max_chars: int  # characters that the result can hold, also of base64
     keep: KeepFile | None = None  # writes binary data to a file
     base64: int = SettingFields.max_base64_bytes  # for binary data; images may be larger
     html: bool = False  # HTML was requested, so its markup stays
@@ -124,7 +124,7 @@ def read_content(body: RawBody, options: ContentOptions) -> BodyContent:
     kind = http_rules.essence(body.media_type)
     if not body.data:
         return BodyContent(None)
-    most = options.room // _LEAST_ITEM + _SPARE
+    most = options.max_chars // _LEAST_ITEM + _SPARE
     if http_rules.is_json(kind):
         return _read_json_body(body, most, options)
     if http_rules.is_json_lines(kind) or http_rules.is_json_sequence(kind):
@@ -160,7 +160,7 @@ def _read_text_or_bytes(body: RawBody, kind: str, options: ContentOptions) -> Bo
         if text_content.has_markup(page.text):
             return BodyContent(text_content.extract_page_text(page.text), page.notes, whole=whole)
     # Large data under the name of bytes is a file if there is a store.
-    is_file = kind == _OCTETS and options.keep is not None and len(body.data) > options.room
+    is_file = kind == _OCTETS and options.keep is not None and len(body.data) > options.max_chars
     is_unknown = not http_rules.is_always_bytes(kind) and not is_file
     is_text = http_rules.is_text(kind) or http_rules.is_form(kind)
     if is_text or (is_unknown and _is_readable(body)):
@@ -176,12 +176,12 @@ def _is_readable(body: RawBody) -> bool:
 
 def _read_text(body: RawBody, options: ContentOptions) -> BodyContent:
     # Only the beginning of a long text is decoded; the rest is counted.
-    most = 2 * options.room  # cleaning takes some
+    most = 2 * options.max_chars  # cleaning takes some
     decoded = text_content.decode_text(body.data, body.charset, most=most)
     text = text_content.clean_text(decoded.text)
     if decoded.length <= most:
         return BodyContent(text, decoded.notes)
-    text = cut_string(text, options.room, decoded.length)
+    text = cut_string(text, options.max_chars, decoded.length)
     return BodyContent(text, decoded.notes, whole=decoded.length, cut=True)
 
 
@@ -238,7 +238,7 @@ def _read_bytes(body: RawBody, kind: str, options: ContentOptions) -> BodyConten
         except OSError as error:
             notes.append(f"the download could not be written ({error.strerror or 'no space'})")
     length = (len(body.data) + 2) // 3 * 4
-    if length > options.room or (len(body.data) > options.base64 and kind not in IMAGES):
+    if length > options.max_chars or (len(body.data) > options.base64 and kind not in IMAGES):
         return BodyContent({**facts, "left_out": _LEFT_OUT}, notes, omitted=length)
     return BodyContent({"base64": base64.b64encode(body.data).decode(), **facts}, notes)
 
@@ -262,16 +262,18 @@ def _read_multipart(body: RawBody, options: ContentOptions) -> BodyContent:
     pieces = (b"\r\n" + body.data).split(delimiter, _PARTS + 1)[1:]
     content = BodyContent([])
     large = len(body.data) > _LARGE
-    room = max(options.room // max(len(pieces), 1), _LEAST_PART)
+    max_chars = max(options.max_chars // max(len(pieces), 1), _LEAST_PART)
     inner = ContentOptions(
-        room=room, base64=options.base64, values=_LARGE // len(pieces) if large else VALUES
+        max_chars=max_chars,
+        base64=options.base64,
+        values=_LARGE // len(pieces) if large else VALUES,
     )
     for piece in pieces[:_PARTS]:
         if piece.startswith(b"--"):
             break
         part = _read_part(piece.lstrip(b" \t").removeprefix(b"\r\n"), inner)
         # Hundreds of values that just fit would not fit together.
-        content.value.append(cut_value(part.value, inner.room) if large else part.value)
+        content.value.append(cut_value(part.value, inner.max_chars) if large else part.value)
         content.notes += (note for note in part.notes if note not in content.notes)
         content.omitted += part.omitted
         if part.whole and READ_IN_PART not in content.notes:
@@ -282,7 +284,7 @@ def _read_multipart(body: RawBody, options: ContentOptions) -> BodyContent:
 
 
 def _read_part(piece: bytes, options: ContentOptions) -> BodyContent:
-    head, blank, data = (b"\r\n" + piece).partition(b"\r\n\r\n")
+    head, separator, data = (b"\r\n" + piece).partition(b"\r\n\r\n")
     lines = (line[:_HEADER].decode("utf-8", "replace") for line in head.split(b"\r\n", 50)[:50])
     named = (line.partition(":") for line in lines if ":" in line)
     headers = {name.strip().lower(): value.strip() for name, _, value in named}
@@ -298,7 +300,9 @@ def _read_part(piece: bytes, options: ContentOptions) -> BodyContent:
     if http_rules.is_json(media_type) and len(data) > options.values:
         media_type = "text/plain"  # a hundred parts may hold a hundred times the values of one
     try:
-        content = read_content(RawBody(data if blank else b"", media_type, disposition), options)
+        content = read_content(
+            RawBody(data if separator else b"", media_type, disposition), options
+        )
     except CallError:
         content = read_content(RawBody(data, "text/plain"), options)
     return replace(content, value={**facts, "content": content.value})

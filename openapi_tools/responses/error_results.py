@@ -32,14 +32,14 @@ _TYPES: dict[int, ErrorType] = {401: "auth", 403: "auth", 429: "rate_limited"}
 _RETRYABLE = frozenset({408, 425, 429, 502, 503, 504})
 _SERVER_FAULTS = 500
 # Some 600 tokens: what to do differently stands at the beginning of an error.
-_ERROR_ROOM = 2400
+_ERROR_CHARS = 2400
 _ERROR_READ = 1_000_000
 _ERROR_HEAD = 64_000
 _LONGEST = 1024  # characters of a media type
 _UNFINISHED = 1200  # characters of the message in a response that the timeout cut
 
 # Properties that hold a sentence, in the order of the message.
-_WORDS = (
+_MESSAGE_KEYS = (
     *("title", "error_description", "message", "Message", "errorMessage", "error_message"),
     *("detail", "details", "description", "reason", "msg", "error"),
 )
@@ -47,11 +47,15 @@ _NESTED = ("error", "fault", "Error", "meta")
 # FastAPI's `detail`, Rails' and JSON:API's `errors`, Google's `details`, RFC 9457's
 # `invalid-params`.
 _LISTS = ("errors", "detail", "details", "violations", "invalid_params", "invalid-params", "issues")
-_PLACES = ("loc", "field", "path", "pointer", "param", "parameter", "property", "name", "source")
+_FAULT_LOCATIONS = (
+    *("loc", "field", "path", "pointer", "param", "parameter", "property", "name", "source"),
+)
 _CODES = ("code", "type", "status", "error")
-_SAID = {*_WORDS, *_NESTED, *_LISTS, *_CODES, "instance", "timestamp", "path", "statusCode"}
+_READ_KEYS = {*_MESSAGE_KEYS, *_NESTED, *_LISTS, *_CODES} | {
+    *("instance", "timestamp", "path", "statusCode")
+}
 _GOOGLE = "fieldViolations"
-_OWN = ("loc", "field", "param", "parameter", "property")
+_SURE_LOCATIONS = ("loc", "field", "param", "parameter", "property")
 # Where frameworks say that a value came from, before the path to it: FastAPI's `loc` is
 # `["body", "name"]`, JSON:API's pointer `/data/attributes/name`.
 _WRAPPERS = {"body", "query", "path", "header", "cookie", "data", "attributes", "request", "params"}
@@ -94,14 +98,14 @@ def _read_error_body(response: APIResponse) -> Any:
         response.content if len(response.content) <= _ERROR_READ else response.content[:_ERROR_HEAD]
     )
     body = RawBody(data, response.headers.get("content-type", "")[:_LONGEST])
-    shape = ContentOptions(room=_ERROR_ROOM, binary=False)
+    shape = ContentOptions(max_chars=_ERROR_CHARS, binary=False)
     try:
         value = read_content(body, shape).value
     except CallError:
         value = read_content(RawBody(body.data), shape).value
     if value is None or value == "":
         return None
-    return fit_value(value, len(body.data), _ERROR_ROOM)[0]
+    return fit_value(value, len(body.data), _ERROR_CHARS)[0]
 
 
 def unreadable_result(
@@ -117,9 +121,9 @@ def unreadable_result(
     body = error.facts.get("body")
     if body is None:
         raise late from None
-    body, _ = fit_value(body, len(response.content), _ERROR_ROOM)
-    words = error_text(encode_json(body), _UNFINISHED)
-    reason = f"{late.reason} The response had begun ({response.status}): {words}"
+    body, _ = fit_value(body, len(response.content), _ERROR_CHARS)
+    message = error_text(encode_json(body), _UNFINISHED)
+    reason = f"{late.reason} The response had begun ({response.status}): {message}"
     late.facts |= {"status": response.status, "body": body}
     return ToolResult.failed("timeout", reason, metadata=facts, facts=late.facts)
 
@@ -142,7 +146,7 @@ def error_message(response: APIResponse, body: Any, fields: dict[str, str]) -> s
     return f"{start}: {text}{hint}" if text else f"{start}."
 
 
-def error_text(body: Any, room: int) -> str:
+def error_text(body: Any, max_chars: int) -> str:
     """Return the message of an error's body, of problem details (RFC 9457) or common shapes."""
     if body is None or isinstance(body, str):
         text = (body or "").strip()
@@ -151,11 +155,11 @@ def error_text(body: Any, room: int) -> str:
         text = "\n".join(part[:_LINE] for part in parts[:_LINES])
         rest = body
         if text:  # facts for the caller to act on
-            members = body.items() if isinstance(body, dict) else ()
-            rest = {name: value for name, value in members if name not in _SAID and value}
+            properties = body.items() if isinstance(body, dict) else ()
+            rest = {name: value for name, value in properties if name not in _READ_KEYS and value}
         if rest:
-            text = f"{text} {encode_json(cut_value(rest, max(room - len(text), 40)))}".lstrip()
-    return text if len(text) <= room else cut_string(text, room)[:room]
+            text = f"{text} {encode_json(cut_value(rest, max(max_chars - len(text), 40)))}".lstrip()
+    return text if len(text) <= max_chars else cut_string(text, max_chars)[:max_chars]
 
 
 def _iter_lines(body: Any) -> Iterator[str]:
@@ -174,7 +178,7 @@ def _iter_lines(body: Any) -> Iterator[str]:
 
 def _sentence(body: dict[str, Any]) -> str:
     texts: list[str] = []
-    for text in (body[name].strip() for name in _WORDS if isinstance(body.get(name), str)):
+    for text in (body[name].strip() for name in _MESSAGE_KEYS if isinstance(body.get(name), str)):
         if text and not any(text in other for other in texts):
             texts.append(text)
     sentences = [text for text in texts if " " in text]
@@ -216,7 +220,9 @@ def _fault_line(item: Any) -> str:
     if not isinstance(item, dict):
         return ""
     sentence = _sentence(item)
-    place = next((text for name in _PLACES if (text := _fault_location(item.get(name)))), "")
+    place = next(
+        (text for name in _FAULT_LOCATIONS if (text := _fault_location(item.get(name)))), ""
+    )
     return f"{place}: {sentence}" if place and sentence else sentence or place
 
 
@@ -273,10 +279,12 @@ def _fold_name(name: str) -> str:
     return _PLAIN.sub("", name).lower()
 
 
-def _iter_locations(value: Any, depth: int = 0, names: tuple[str, ...] = _OWN) -> Iterator[str]:
+def _iter_locations(
+    value: Any, depth: int = 0, names: tuple[str, ...] = _SURE_LOCATIONS
+) -> Iterator[str]:
     if isinstance(value, list) and depth < _LINES:
         for item in value[:_LINES]:
-            yield from _iter_locations(item, depth + 1, _PLACES)
+            yield from _iter_locations(item, depth + 1, _FAULT_LOCATIONS)
     elif isinstance(value, dict) and depth < _LINES:
         yield from islice(filter(None, (_fault_location(value.get(name)) for name in names)), 1)
         for name in (*_LISTS, _GOOGLE, "causes", *_NESTED):

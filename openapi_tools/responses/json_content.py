@@ -45,7 +45,7 @@ _INFINITY = len('"-Infinity"')
 _ITEM_MARKER = 48
 # The mark of a list that `max_items` has cut.
 _LEFT_OUT = re.compile("… [0-9]{1,9} of ([0-9]{1,9}) items left out")
-_MEMBER_MARKER = 40
+_PROPERTY_MARKER = 40
 
 
 def read_json(content: bytes, charset: str = "", *, values: int = VALUES) -> tuple[Any, list[str]]:
@@ -211,7 +211,7 @@ class _ValueCutter:
             case list():
                 return self._container_size(value, limit, ((item, 0) for item in value))
             case dict():
-                named = ((member, len(encode_json(name)) + 1) for name, member in value.items())
+                named = ((item, len(encode_json(name)) + 1) for name, item in value.items())
                 return self._container_size(value, limit, named)
             case float() if not math.isfinite(value):
                 return _INFINITY
@@ -257,11 +257,11 @@ class _ValueCutter:
             kept.append(f"{_ELLIPSIS} {total - len(kept)} of {total} items left out")
         return kept
 
-    def _cut_dict(self, members: dict[str, Any], limit: int) -> dict[str, Any]:
-        left = limit - 2 - _MEMBER_MARKER
+    def _cut_dict(self, value: dict[str, Any], limit: int) -> dict[str, Any]:
+        left = limit - 2 - _PROPERTY_MARKER
         sizes: dict[str, int] = {}
-        for name, member in members.items():
-            size = self.size(member, limit)
+        for name, item in value.items():
+            size = self.size(item, limit)
             least = len(encode_json(name)) + 2 + min(size, _LEAST)
             if least > left:
                 break
@@ -271,11 +271,9 @@ class _ValueCutter:
         kept = {}
         for name, size in sizes.items():
             value_limit = _LEAST + share
-            kept[name] = (
-                members[name] if size <= value_limit else self.cut(members[name], value_limit)
-            )
-        if len(kept) < len(members):
-            kept[_ELLIPSIS] = f"{len(members) - len(kept)} properties left out"
+            kept[name] = value[name] if size <= value_limit else self.cut(value[name], value_limit)
+        if len(kept) < len(value):
+            kept[_ELLIPSIS] = f"{len(value) - len(kept)} properties left out"
         return kept
 
 
@@ -290,18 +288,18 @@ def _equal_share(wishes: list[int], space: int) -> int:
     return space
 
 
-def append_mark(value: Any, words: str) -> Any:
+def append_mark(value: Any, remark: str) -> Any:
     """Return a value with a remark on its missing part, after the mark if it has one."""
     match value:
         case str():
-            return f"{value.removesuffix(']')}; {words}]"
+            return f"{value.removesuffix(']')}; {remark}]"
         case [*items, str(last)] if last.startswith("… "):
-            return [*items, f"{last}; {words}"]
+            return [*items, f"{last}; {remark}"]
         case list():
-            return [*value, f"… {words}"]
+            return [*value, f"… {remark}"]
         case dict():
-            said = f"{value[_ELLIPSIS]}; " if isinstance(value.get(_ELLIPSIS), str) else ""
-            return {**value, _ELLIPSIS: f"{said}{words}"}
+            mark = f"{value[_ELLIPSIS]}; " if isinstance(value.get(_ELLIPSIS), str) else ""
+            return {**value, _ELLIPSIS: f"{mark}{remark}"}
         case _:
             return value
 
@@ -338,10 +336,10 @@ def cut_string(text: str, limit: int, whole: int = 0) -> str:
     head = text[: max(left, 0)]
     while (length := len(encode_json(head)) - 2) > left:
         head = head[: min(len(head) - 1, len(head) * left // length)]
-    words = head.rstrip()
+    whole_words = head.rstrip()
     if len(head) < len(text) and not text[len(head)].isspace():
-        words = head[: max(head.rfind(" "), head.rfind("\n")) + 1].rstrip()
-    return (words if len(words) > len(head) // 2 else head) + marker
+        whole_words = head[: max(head.rfind(" "), head.rfind("\n")) + 1].rstrip()
+    return (whole_words if len(whole_words) > len(head) // 2 else head) + marker
 
 
 def fit_value(value: Any, size: int, limit: int) -> tuple[Any, bool]:

@@ -105,7 +105,9 @@ def _is_deeper(value: Any, levels: int) -> bool:
 
 
 def _values_in(value: Any) -> Any:
-    return value if isinstance(value, list) else value.values() if isinstance(value, dict) else ()
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
 
 
 def apply_expression(expression: str, value: Any) -> Any:

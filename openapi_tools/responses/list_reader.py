@@ -44,9 +44,9 @@ class ListReader:
         if not self._may_be_part(value) or find_list(value) is None:
             return ""
         reader = self._make()
-        words = reader.read(value, headers)
+        note = reader.read(value, headers)
         self.step, self.total = reader.step, reader.total
-        return words
+        return note
 
     def _may_be_part(self, value: Any) -> bool:
         if isinstance(value, list) or any(map(_is_size, self._arguments)):

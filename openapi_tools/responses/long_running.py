@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 RUNNING, DONE, FAILED = "running", "done", "failed"
 # States of Azure, Google Cloud, AWS, Kubernetes, OpenAI and Pulp, folded to letters.
-_RUNNING_WORDS = frozenset(
+_RUNNING_STATES = frozenset(
     {"running", "pending", "queued", "inprogress", "processing", "accepted", "notstarted"}
     | {"started", "waiting", "scheduled", "submitted", "validating", "provisioning", "creating"}
     | {"updating", "deleting", "finalizing", "cancelling", "canceling", "executing", "building"}
 )
-_FAILED_WORDS = frozenset(
+_FAILED_STATES = frozenset(
     {"failed", "failure", "error", "errored", "canceled", "cancelled", "aborted", "timedout"}
     | {"expired", "rejected", "terminated"}
 )
@@ -58,7 +58,7 @@ _TASK_PATH = re.compile(
 _LONGEST_ADDRESS = 2048
 _LINKS = 20
 _RESULTS = frozenset({"resourcelocation", "resulturl", "resulturi", "resultlocation"})
-_MEMBERS = 100
+_MOST_PROPERTIES = 100
 _SHOWN = 600
 _CREATED, _ACCEPTED = 201, 202
 
@@ -201,37 +201,35 @@ def state_of(value: Any) -> str:
         return ""
     # Google's `Operation` (AIP-151): `done`, and then either `error` or `response`.
     if isinstance(value.get("done"), bool):
-        return RUNNING if not value["done"] else FAILED if value.get("error") else DONE
-    words = [fold_name(word) for name, word in _iter_strings(value) if name in _STATES]
-    word = next((word for word in words if word), "")
-    return (
-        RUNNING
-        if word in _RUNNING_WORDS
-        else FAILED
-        if word in _FAILED_WORDS
-        else DONE
-        if word
-        else ""
-    )
+        if not value["done"]:
+            return RUNNING
+        return FAILED if value.get("error") else DONE
+    states = (fold_name(text) for name, text in _iter_strings(value) if name in _STATES)
+    state = next(filter(None, states), "")
+    if state in _RUNNING_STATES:
+        return RUNNING
+    if state in _FAILED_STATES:
+        return FAILED
+    return DONE if state else ""
 
 
 def _iter_strings(value: Any) -> Iterator[tuple[str, str]]:
     strings = (pair for pair in find_properties(value, _INNER, 1) if isinstance(pair[1], str))
-    return islice(strings, _MEMBERS)
+    return islice(strings, _MOST_PROPERTIES)
 
 
 def _addresses_in(
     value: Mapping[str, Any], *, is_own: bool = False, depth: int = 2
 ) -> Iterator[tuple[bool, str]]:
-    for key, member in islice(value.items(), _MEMBERS):
+    for key, item in islice(value.items(), _MOST_PROPERTIES):
         name = fold_name(key)
         of_task = _OF_TASK.fullmatch(name) is not None
-        if isinstance(member, str) and (of_task or name in _OF_ANY) and _is_address(member):
-            yield is_own or of_task, member
-        elif isinstance(member, dict) and depth and (of_task or name in _AROUND):
-            yield from _addresses_in(member, is_own=is_own or of_task, depth=depth - 1)
-        elif isinstance(member, list) and name == "links":
-            for link in filter(_is_link, member[:_LINKS]):
+        if isinstance(item, str) and (of_task or name in _OF_ANY) and _is_address(item):
+            yield is_own or of_task, item
+        elif isinstance(item, dict) and depth and (of_task or name in _AROUND):
+            yield from _addresses_in(item, is_own=is_own or of_task, depth=depth - 1)
+        elif isinstance(item, list) and name == "links":
+            for link in filter(_is_link, item[:_LINKS]):
                 yield _OF_TASK.fullmatch(fold_name(link["rel"])) is not None, link["href"]
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 CERTAIN, LIKELY, POSSIBLE = 3, 2, 1
-_PLACES = ("first", "last", "prev", "previous")
+_OTHER_RELATIONS = ("first", "last", "prev", "previous")
 _SHOWN = 1000
 # What servers write for "no next page": null, false, an empty string, -1.
 _NOTHING = (None, False, "", "-1", "0", "false", "none", "null", -1, 0)
@@ -41,7 +41,7 @@ class Step(NamedTuple):
     """A way to the next page, by `arguments` that change or a `url`; neither where none is known.
 
     A page is `CERTAIN`, `LIKELY` after a full one, or `POSSIBLE`; `linked` ones are named by the
-    answer. It may be the same one again where the `first` number is not known.
+    response. It may be the same one again where the `first` number is not known.
     """
 
     arguments: Mapping[str, Any] = {}
@@ -87,7 +87,7 @@ class PageReader:
     step: Step | None = None
     total: int | None = None  # items in all, where the response says it
     _value: Any = None
-    _members: dict[str, Any] = field(default_factory=dict)
+    _properties: dict[str, Any] = field(default_factory=dict)
 
     @property
     def _paging(self) -> Paging:
@@ -97,7 +97,7 @@ class PageReader:
         """Note the step after a response, and return it as a line for a model; empty for none."""
         self._value = value
         properties = list(page_names.find_properties(value, page_names.PAGE_CONTAINERS, 2))
-        self._members = dict(reversed(properties))  # the first ones count
+        self._properties = dict(reversed(properties))  # the first ones count
         self.total = self._total(headers)[0]
         self.step = step = self._find_step(headers) or self._find_shortfall(headers)
         # The note has what a header says of the next page.
@@ -110,8 +110,10 @@ class PageReader:
         if target := find_link(links, "next"):
             return self._step_to_address(target)
         # A server that links its pages links all of them.
-        is_last = links and any(find_link(links, relation) for relation in _PLACES)
-        flags = [self._members[name] for name in page_names.MORE_FLAGS if name in self._members]
+        is_last = links and any(find_link(links, relation) for relation in _OTHER_RELATIONS)
+        flags = [
+            self._properties[name] for name in page_names.MORE_FLAGS if name in self._properties
+        ]
         if is_last or any(contains_value(_NOTHING, flag) for flag in flags):
             return None
         value = self._next_value(headers, has_more=bool(flags))
@@ -120,7 +122,7 @@ class PageReader:
                 return self._step_to_address(str(value))
             return self._step_to_value(self._paging.argument, value)
         # The property for the next page is absent, rather than empty.
-        last, names = fold_name(self._paging.next.rpartition(".")[2]), self._members
+        last, names = fold_name(self._paging.next.rpartition(".")[2]), self._properties
         silent = last not in names if last else not any(map(page_names.NEXT_NAME.fullmatch, names))
         step = self._step_by_count(headers) if silent and not self.linked else None
         return (step or Step())._replace(sure=CERTAIN) if flags else step
@@ -133,12 +135,12 @@ class PageReader:
             candidates = [search_value(paging.next, self._value)] if has_more or not is_id else []
         else:
             candidates = [
-                v for name, v in self._members.items() if page_names.NEXT_NAME.fullmatch(name)
+                v for name, v in self._properties.items() if page_names.NEXT_NAME.fullmatch(name)
             ]
             argument = fold_name(paging.argument) if paging.style == "cursor" else ""
             candidates += (
-                [self._members[argument]]
-                if argument in page_names.CURSOR_NAMES and argument in self._members
+                [self._properties[argument]]
+                if argument in page_names.CURSOR_NAMES and argument in self._properties
                 else []
             )
         header_names = (name for name in headers if name != "link" and "has" not in name)
@@ -165,12 +167,12 @@ class PageReader:
             return None
         count = len(items)
         if self.total is not None:
-            words = f"{count} of {self.total} items were returned; no argument requests more"
-            return Step(shortfall=words) if count < self.total else None
+            shortfall = f"{count} of {self.total} items were returned; no argument requests more"
+            return Step(shortfall=shortfall) if count < self.total else None
         if not count or count != self._asked_size() or self._names_no_next_page(headers):
             return None
-        words = f"{count} items were returned, as many as requested; no argument requests more"
-        return Step(sure=LIKELY, shortfall=words)
+        shortfall = f"{count} items were returned, as many as requested; no argument requests more"
+        return Step(sure=LIKELY, shortfall=shortfall)
 
     def _is_first(self) -> bool:
         paging = self._paging
@@ -191,9 +193,11 @@ class PageReader:
         return next((n for value in named if (n := parse_integer(value)) is not None), None)
 
     def _names_no_next_page(self, headers: Mapping[str, str]) -> bool:
-        if headers.get("link") and any(find_link(headers["link"], name) for name in _PLACES):
+        if headers.get("link") and any(
+            find_link(headers["link"], name) for name in _OTHER_RELATIONS
+        ):
             return True
-        names = self._members
+        names = self._properties
         return any(name in names for name in page_names.MORE_FLAGS) or any(
             page_names.NEXT_NAME.fullmatch(name) for name in names
         )
@@ -284,7 +288,7 @@ class PageReader:
         name, style = self._paging.argument, self._paging.style
         schema = self._schema_of(name)
         word = fold_name(name.rpartition(".")[2])
-        echoed = parse_integer(self._members.get(word))
+        echoed = parse_integer(self._properties.get(word))
         declared = (parse_integer(schema.get(keyword)) for keyword in ("default", "minimum"))
         first = next((n for n in declared if n is not None), None)
         usual = 1 if style == "page" or word == "startindex" else 0
@@ -292,7 +296,9 @@ class PageReader:
         number = parse_integer(value_at(self.arguments, name))
         if number is None and echoed is not None:
             return echoed, min(echoed, base)
-        return (number if number is not None else first if style == "page" else base), base
+        if number is None:
+            number = first if style == "page" else base
+        return number, base
 
     def _schema_of(self, argument: str) -> Mapping[str, Any]:
         return (property_schema(self.schema, argument) if argument else None) or {}
@@ -305,7 +311,8 @@ class PageReader:
 
     def _total(self, headers: Mapping[str, str]) -> tuple[int | None, int | None]:
         counts = {fold_name(n): v for n, v in headers.items() if header_label(n) == "Total"}
-        counts = {name.removeprefix("x"): value for name, value in counts.items()} | self._members
+        counts = {name.removeprefix("x"): value for name, value in counts.items()}
+        counts |= self._properties
         numbers = {name: n for name, v in counts.items() if (n := parse_integer(v)) is not None}
         total = next(
             (n for name, n in numbers.items() if page_names.TOTAL_NAME.fullmatch(name)), None
@@ -332,8 +339,8 @@ def describe_step(step: Step | None) -> str:
         return f"{label}: call again with {pairs}"
     if not step.url:
         usual = "there are more items; no argument requests them" if step.sure == CERTAIN else ""
-        words = step.shortfall or usual
-        return f"{label}: {words}" if words else ""
+        shortfall = step.shortfall or usual
+        return f"{label}: {shortfall}" if shortfall else ""
     place = step.url.partition("://")[2].partition("/")[2]
     return f"Next page: /{place}" if _is_word(place) else ""
 

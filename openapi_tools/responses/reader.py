@@ -74,7 +74,7 @@ _RANGE = re.compile(r"(?:[\w-]{1,30} )?(?:[0-9]{1,20}-[0-9]{1,20}|\*)/(?:[0-9]{1
 
 _LABELS = ("Next page", "Total", "Content-Range", "Location")
 _EACH = 3
-_NOTE_ROOM = 1200
+_NOTE_CHARS = 1200
 _ADVICE = 220  # characters left for advice about a cut, if the limit is at least `_ROOMY`
 _ROOMY = 2000
 
@@ -103,7 +103,7 @@ def read_response(
     most = settings.max_output_chars if shaper is None else shaper.max_chars
     try:
         content = _read_body(
-            response, media_type, operation, settings, room=_space_beside_advice(most), keep=keep
+            response, media_type, operation, settings, limit=_space_beside_advice(most), keep=keep
         )
     except CallError as error:
         return unreadable_result(error, response, metadata, operation.timeout or settings.timeout)
@@ -114,7 +114,7 @@ def read_response(
     if content.file is not None:
         metadata["file"] = content.file
     following = after(content.value, headers) if after is not None else ""
-    note = _header_note(headers, following, room=most if is_redirect else _NOTE_ROOM)
+    note = _header_note(headers, following, limit=most if is_redirect else _NOTE_CHARS)
     if shaper is not None:
         note = "; ".join(filter(None, (shaper.apply(content, metadata, cut=response.cut), note)))
         if redactor and shaper.fields:  # which may have joined pieces of a secret
@@ -164,13 +164,13 @@ def _read_body(
     operation: Operation,
     settings: Settings,
     *,
-    room: int,
+    limit: int,
     keep: KeepFile | None,
 ) -> BodyContent:
     values = max(VALUES, settings.max_response_bytes // _VALUE)
     if response.unread:
-        words = f"Success; the response could not be read: {response.unread}"
-        return BodyContent(words, [words])
+        note = f"Success; the response could not be read: {response.unread}"
+        return BodyContent(note, [note])
     if response.file is None and (response.method == "HEAD" or not response.content):
         return BodyContent(None)
     if response.file is None and media_type == _JSON:
@@ -183,7 +183,7 @@ def _read_body(
         return keep_file(keep, response.file, disposition, essence(media_type) or _OCTETS)
     body = RawBody(response.content, media_type, disposition, cut=bool(response.cut))
     shape = ContentOptions(
-        room=room,
+        max_chars=limit,
         keep=keep,
         base64=settings.max_base64_bytes,
         html=any("html" in media_type for media_type in operation.accept),
@@ -225,10 +225,10 @@ def _build_output(
     # A chosen value may be larger than the response.
     size = len(response.content) if "shaped" not in metadata else most * GROWTH + 1
     left_out = metadata.get("shaped", {}).get("items", 0)
-    room = most - (len(goes_on) + _MARKER if goes_on else 0)
-    room = _space_beside_advice(room) if left_out else room
-    value, is_cut = fit_value(content.value, size, room)
-    if is_cut and room == most:
+    limit = most - (len(goes_on) + _MARKER if goes_on else 0)
+    limit = _space_beside_advice(limit) if left_out else limit
+    value, is_cut = fit_value(content.value, size, limit)
+    if is_cut and limit == most:
         value, _ = fit_value(content.value, size, _space_beside_advice(most))
     if (is_cut or content.cut or left_out) and not goes_on and most >= _ROOMY:
         limits = (most, setting) if is_cut or content.cut else None
@@ -321,9 +321,11 @@ def _add_header(headers_by_name: dict[str, str], name: str, raw_value: bytes) ->
         )
 
 
-def _header_note(headers: Mapping[str, str], following: str = "", *, room: int = _NOTE_ROOM) -> str:
+def _header_note(
+    headers: Mapping[str, str], following: str = "", *, limit: int = _NOTE_CHARS
+) -> str:
     facts_by_label: dict[str, list[str]] = {}
-    left = room
+    left = limit
     for name, value in headers.items():
         label = header_label(name)
         label = "" if following and label in ("Next page", "Location") else label

@@ -27,7 +27,7 @@ MAX_RETURNS: Final = 160  # characters of the line about what comes back
 MAX_FAILS: Final = 200  # characters of the line about failures
 ENOUGH: Final = 100  # characters of a description that needs no line about what comes back
 
-_MEMBERS = 5
+_MOST_NAMES = 5
 _NEW = 2  # new words that the description of a response must have; that of an error needs one
 _LOOKED_AT = 24  # properties and branches of one schema that are looked at
 _DEEPEST = 4  # arrays in one another
@@ -42,7 +42,8 @@ _OPENING = re.compile(  # a status in words, before those that say more
 )
 # Methods that read or create; the responses of others seldom hold anything to work with.
 _TELLING = frozenset({"GET", "POST", "QUERY"})
-_OTHERS = frozenset({"401", "407", "429"})  # statuses of 4xx that say nothing about one operation
+# Statuses of 4xx that say nothing about one operation.
+_GENERAL_STATUSES = frozenset({"401", "407", "429"})
 _WORDS = Path(__file__).with_name("empty_words.txt")  # that say nothing by themselves
 _EMPTY = frozenset(_WORDS.read_text(encoding="ascii").split())
 _ENVELOPE = frozenset({"apiVersion", "code", "data", "error", "errors", "infos", "items", "kind"})
@@ -62,25 +63,29 @@ class ResponseLines:
         self, method: str, operation: dict[str, Any], resource: Any, description: str
     ) -> list[str]:
         """Return the lines that add something to the description."""
-        answers = operation.get("responses")
+        responses = operation.get("responses")
         lines: list[str] = []
-        if not isinstance(answers, dict) or not (self._returns or self._fails):
+        if not isinstance(responses, dict) or not (self._returns or self._fails):
             return lines
         needs_return = self._returns and len(description) < ENOUGH and method in _TELLING
         failures = ""
-        for key, node in islice(answers.items(), _LOOKED_AT):
+        for key, node in islice(responses.items(), _LOOKED_AT):
             status = key if key.__class__ is str else str(key)
             if status[:1] == "4":
                 # A component is shared: it says nothing about this operation.
-                is_own = node.__class__ is dict and "$ref" not in node and status not in _OTHERS
+                is_own = (
+                    node.__class__ is dict
+                    and "$ref" not in node
+                    and status not in _GENERAL_STATUSES
+                )
                 if not (self._fails and is_own):
                     continue
-                if words := _new_clause(node.get("description"), description + failures, 1):
-                    failures += f"; {status} {truncate_text(words, _CLAUSE)}"
+                if clause := _new_clause(node.get("description"), description + failures, 1):
+                    failures += f"; {status} {truncate_text(clause, _CLAUSE)}"
             elif needs_return and status[:1] == "2":
                 needs_return = False  # further ones are variants
-                if words := self._describe_return(node, resource, description):
-                    lines.append(truncate_text(f"Returns: {words}", MAX_RETURNS))
+                if clause := self._describe_return(node, resource, description):
+                    lines.append(truncate_text(f"Returns: {clause}", MAX_RETURNS))
         if failures:
             lines.append(truncate_text(f"Fails: {failures[2:]}", MAX_FAILS))
         return lines
@@ -95,10 +100,10 @@ class ResponseLines:
         except DocumentError:  # a response that cannot be read does not spoil the tool
             return ""
 
-    def _describe_content(self, answer: dict[str, Any], resource: Any) -> str:
-        content = answer.get("content")
+    def _describe_content(self, response: dict[str, Any], resource: Any) -> str:
+        content = response.get("content")
         if not isinstance(content, dict):
-            return self._describe_schema(answer.get("schema"), resource)
+            return self._describe_schema(response.get("schema"), resource)
         kind = "application/json"
         if kind not in content:
             kinds = list(filter(is_media_type, map(str, islice(content, _LOOKED_AT))))
@@ -134,11 +139,11 @@ class ResponseLines:
             items = self._describe_schema(node.get("items"), resource, deepest - 1)
             return f"array of {items}" if items else ""
         name = next(filter(_is_name, (component, node.get("title"))), "object")
-        members = list(islice(self._iter_names(node, resource), _MEMBERS + 1))
-        if _ENVELOPE.issuperset(members):
+        names = list(islice(self._iter_names(node, resource), _MOST_NAMES + 1))
+        if _ENVELOPE.issuperset(names):
             return ""
-        ellipsis = ", …" if len(members) > _MEMBERS else ""
-        return f"{name} ({', '.join(members[:_MEMBERS])}{ellipsis})"
+        ellipsis = ", …" if len(names) > _MOST_NAMES else ""
+        return f"{name} ({', '.join(names[:_MOST_NAMES])}{ellipsis})"
 
     def _iter_names(self, node: dict[str, Any], resource: Any) -> Iterator[str]:
         seen = set()
@@ -154,12 +159,12 @@ class ResponseLines:
             node, owner, _ = self._follow(*part)
             if not isinstance(node, dict):
                 continue
-            members, branches = node.get("properties"), node.get("allOf")
-            if isinstance(members, dict):
-                yield from islice(members, _LOOKED_AT)
+            properties, branches = node.get("properties"), node.get("allOf")
+            if isinstance(properties, dict):
+                yield from islice(properties, _LOOKED_AT)
             if isinstance(branches, list):
-                room = _LOOKED_AT - len(waiting)
-                waiting += [(branch, owner) for branch in branches[:room] if room > 0]
+                remaining = _LOOKED_AT - len(waiting)
+                waiting += [(branch, owner) for branch in branches[: max(remaining, 0)]]
 
 
 def _new_clause(text: Any, description: str, new: int) -> str:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from openapi_tools.settings import Settings
 
 # Programs make expressions of values, so that their number has no end.
-_KNOWN = 100  # checked expressions that a tool remembers
+_MOST_EXPRESSIONS = 100  # checked expressions that a tool remembers
 _UNBOUNDED = 1 << 60
 
 
@@ -51,9 +51,8 @@ class ResponseShaper:
         try:
             if self.fields:
                 content.value = apply_expression(self.fields, content.value)
-                failure = failure or "fields matches nothing in this response" * (
-                    content.value is None
-                )
+                if content.value is None and not failure:
+                    failure = "fields matches nothing in this response"
         except ValueError as error:
             failure = f"fields could not be applied, so the whole response is returned: {error}"
         if self.drop or not self.nulls or self.max_items:
@@ -90,7 +89,7 @@ class ResponseShapes:
             expression = keys.get("fields")
             if is_known and expression and expression not in self._fitting:
                 await asyncio.to_thread(lambda: check_fields(expression, self._tool.answer_schema))
-                self._fitting = [*self._fitting[-_KNOWN:], expression]
+                self._fitting = [*self._fitting[-_MOST_EXPRESSIONS:], expression]
         except SettingsError as error:
             raise InputError(error.reason) from None
         return shaper

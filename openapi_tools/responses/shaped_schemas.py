@@ -115,8 +115,8 @@ class _SchemaSelection:
             return {}
         # Without a value JMESPath gives null.
         is_certain = name in target.get("required", ()) and _refuses_null(properties[name])
-        found = properties[name] if isinstance(properties[name], dict) else {}
-        return found if is_certain or not found else {"anyOf": [found, {"type": "null"}]}
+        part = as_dict(properties[name])
+        return part if is_certain or not part else {"anyOf": [part, {"type": "null"}]}
 
     def _select_item(self, _node: Any, schema: Any) -> Schema:
         return self._items_of(schema)
@@ -134,9 +134,9 @@ class _SchemaSelection:
         """Return the one alternative of a schema that is not null, where that is so."""
         target = dict(follow_references(self._root, schema))
         for keyword in UNIONS:
-            others = [part for part in target.get(keyword, ()) if part != {"type": "null"}]
-            if len(others) == 1:
-                return self._skip_null(others[0])
+            alternatives = [part for part in target.get(keyword, ()) if part != {"type": "null"}]
+            if len(alternatives) == 1:
+                return self._skip_null(alternatives[0])
         return target
 
     # By the type of a node in jmespath's syntax trees; others, functions for instance, can give
