@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from operator import is_
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.common import http_rules
 from openapi_tools.common.json_values import omit_keys, parse_integer, unescape_token
 
 if TYPE_CHECKING:
@@ -52,18 +51,6 @@ Spec: JSON Schema 2020-12, Core, 10.2.
 # looks like a reference.
 _REFERENCE = re.compile(r'"\$ref": ("[^"\\]*(?:\\.[^"\\]*)*")')
 
-_TEXTUAL = (None, "string", ["string", "null"])
-# Keywords beside which a format says nothing about bytes.
-_DESCRIBING = frozenset({"properties", "additionalProperties", "items", "enum", "const", "$ref"})
-# Top-level media types (RFC 6838, section 4.2), and `*`.
-_TOP_LEVEL = frozenset(
-    {"application", "audio", "font", "haptics", "image", "message", "model", "multipart", "text"}
-    | {"video", "*"}
-)
-_UNTYPED = frozenset(
-    {"title", "description", "deprecated", "examples", "format", "contentMediaType"}
-)
-
 
 def is_type(value: Any, name: str) -> bool:
     """Return whether a value has a type of JSON Schema."""
@@ -90,36 +77,6 @@ def property_names(schema: Mapping[str, Any]) -> list[str]:
     branches = [b for key in ("allOf", *UNIONS) for b in schema.get(key, ())]
     parts = [schema, *(branch for branch in branches if isinstance(branch, dict))]
     return list(dict.fromkeys(name for part in parts for name in part.get("properties", ())))
-
-
-def is_file(schema: Mapping[str, Any], *, untyped: bool) -> bool:
-    """Return whether a converted schema describes bytes; `untyped` as of 3.1 and later."""
-    if is_binary(schema):
-        return True
-    types, kind = schema.get("type"), schema.get("contentMediaType")
-    if kind is not None and "contentEncoding" not in schema and types in _TEXTUAL:
-        return not (http_rules.is_text(kind) or http_rules.is_json(kind))
-    return untyped and not schema.keys() - _UNTYPED
-
-
-def is_binary(schema: Mapping[str, Any]) -> bool:
-    """Return whether the format or encoding of a converted schema says that it describes bytes.
-
-    The type may be missing, or `object`: what published documents write for files.
-    """
-    types, form = schema.get("type"), schema.get("format", "")
-    if schema.keys() & _DESCRIBING or types not in (*_TEXTUAL, "object", ["object", "null"]):
-        return False
-    # RFC 2045, section 6.2: the encoding `binary` changes nothing.
-    is_marked = form in ("binary", "file") or schema.get("contentEncoding") == "binary"
-    return is_marked or (types in _TEXTUAL and bool(media_type_in_format(form)))
-
-
-def media_type_in_format(form: str) -> str:
-    """Return the media type that a `format` names, such as `text/csv`; else an empty string."""
-    # `format` may also be a pattern with a slash, such as `MM/YYYY`.
-    is_one = http_rules.is_media_type(form) and form.partition("/")[0].lower() in _TOP_LEVEL
-    return form if is_one else ""
 
 
 def coerce_value(value: Any, schema: Any) -> Any:

@@ -51,7 +51,10 @@ def read_options(options: LoadOptions, config: Any) -> tuple[LoadOptions, Config
             raise SettingsError(f"config: expected {form}, not {type_name(config)}.")
         file = config if isinstance(config, ConfigFile) else read_configuration(config)
         source, settings, credentials, overlays = file.apply_overrides(
-            options.source, options.settings, options.credentials, options.overlays
+            options.source,
+            options.settings,
+            check_credentials(options.credentials),
+            options.overlays,
         )
         options = replace(
             options, source=source, settings=settings, credentials=credentials, overlays=overlays

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.common import http_rules
-from openapi_tools.common.json_schema import ensure_items, is_file, media_type_in_format
+from openapi_tools.common.json_schema import ensure_items
 from openapi_tools.common.json_values import Node, as_boolean, as_dict, as_list, as_string, is_true
 from openapi_tools.common.visible_text import plain_text, short_hash
-from openapi_tools.loading.keyword_values import ANNOTATIONS
+from openapi_tools.loading.keyword_values import ANNOTATIONS, is_file, media_type_in_format
 from openapi_tools.model import Encoding, Parameter
 from openapi_tools.requests.file_schema import file_schema
 

@@ -9,7 +9,7 @@ import re
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
 
-from openapi_tools.common import json_schema, json_values
+from openapi_tools.common import http_rules, json_schema, json_values
 from openapi_tools.common.visible_text import strip_hidden, strip_hidden_in
 from openapi_tools.loading.type_names import read_type
 
@@ -36,6 +36,17 @@ _HUGE: Final = 10**300  # validators compare numbers as floats, which hold no la
 _CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _STRING_CLASS = frozenset({str})
 _SIZE_OF_SCALAR = 8  # characters, about
+_TEXTUAL = (None, "string", ["string", "null"])
+# Keywords beside which a format says nothing about bytes.
+_DESCRIBING = frozenset({"properties", "additionalProperties", "items", "enum", "const", "$ref"})
+# Top-level media types (RFC 6838, section 4.2), and `*`.
+_TOP_LEVEL = frozenset(
+    {"application", "audio", "font", "haptics", "image", "message", "model", "multipart", "text"}
+    | {"video", "*"}
+)
+_UNTYPED = frozenset(
+    {"title", "description", "deprecated", "examples", "format", "contentMediaType"}
+)
 
 
 def _has_control_characters(text: str) -> bool:
@@ -260,6 +271,36 @@ def explain_discriminator(out: Node, discriminator: Any) -> None:
     extend_description(out, f"`{name}` selects the variant{': ' + values if values else ''}.")
     if "anyOf" not in out:
         out.setdefault("additionalProperties", True)
+
+
+def is_file(schema: Mapping[str, Any], *, untyped: bool) -> bool:
+    """Return whether a converted schema describes bytes; `untyped` as of 3.1 and later."""
+    if is_binary(schema):
+        return True
+    types, kind = schema.get("type"), schema.get("contentMediaType")
+    if kind is not None and "contentEncoding" not in schema and types in _TEXTUAL:
+        return not (http_rules.is_text(kind) or http_rules.is_json(kind))
+    return untyped and not schema.keys() - _UNTYPED
+
+
+def is_binary(schema: Mapping[str, Any]) -> bool:
+    """Return whether the format or encoding of a converted schema says that it describes bytes.
+
+    The type may be missing, or `object`: what published documents write for files.
+    """
+    types, form = schema.get("type"), schema.get("format", "")
+    if schema.keys() & _DESCRIBING or types not in (*_TEXTUAL, "object", ["object", "null"]):
+        return False
+    # RFC 2045, section 6.2: the encoding `binary` changes nothing.
+    is_marked = form in ("binary", "file") or schema.get("contentEncoding") == "binary"
+    return is_marked or (types in _TEXTUAL and bool(media_type_in_format(form)))
+
+
+def media_type_in_format(form: str) -> str:
+    """Return the media type that a `format` names, such as `text/csv`; else an empty string."""
+    # `format` may also be a pattern with a slash, such as `MM/YYYY`.
+    is_one = http_rules.is_media_type(form) and form.partition("/")[0].lower() in _TOP_LEVEL
+    return form if is_one else ""
 
 
 ANNOTATIONS: Final = frozenset(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -137,8 +136,9 @@ def load_by_options(
     """
     if select is not None:
         select = Select.parse(select)  # before anything is read
-    credentials = check_credentials(options.credentials)
-    options, file = replace(options, credentials=credentials), None
+    credentials, file = options.credentials, None
+    if credentials is not None:
+        check_credentials(credentials)
     if config is not None or options.source is None or is_configuration(options.source):
         # Start-up time: it builds models of pydantic.
         from openapi_tools.loading import configured_tools

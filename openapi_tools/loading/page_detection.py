@@ -83,11 +83,15 @@ def detect_paging(
 
 
 class _PageArgument(NamedTuple):
-    """An argument: its folded name on the wire, its own name, and the types of its values."""
+    """An argument: its folded name on the wire, its own name, and its schema."""
 
     wire: str
     name: str
-    types: set[str]
+    schema: Any
+
+    @property
+    def types(self) -> set[str]:
+        return schema_types(self.schema)
 
 
 def _list_arguments(
@@ -96,10 +100,7 @@ def _list_arguments(
     names = [(p.name, p.argument) for p in operation.parameters if p.location == "query"]
     if operation.method in ("POST", "QUERY") and operation.body is not None:
         names += [(p.name, p.argument) for p in operation.body.properties]
-    arguments = [
-        _PageArgument(fold_name(wire), name, schema_types(schemas.get(name)))
-        for wire, name in names
-    ]
+    arguments = [_PageArgument(fold_name(wire), name, schemas.get(name)) for wire, name in names]
     # After all others, so that an argument of its own comes before a property of the same name.
     for _, name in names:
         arguments += _list_inner_arguments(name, resolve(schemas.get(name)))
@@ -110,7 +111,7 @@ def _list_inner_arguments(argument: str, schema: Any) -> Iterator[_PageArgument]
     properties = as_dict(schema).get("properties")
     for name, node in as_dict(properties).items():
         if "." not in name:
-            yield _PageArgument(fold_name(name), f"{argument}.{name}", schema_types(node))
+            yield _PageArgument(fold_name(name), f"{argument}.{name}", node)
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.common import http_rules
-from openapi_tools.common.json_schema import ensure_items, is_binary, is_file
+from openapi_tools.common.json_schema import ensure_items
 from openapi_tools.common.json_values import Node, as_dict, as_list, as_string, is_true
 from openapi_tools.common.visible_text import plain_text, strip_hidden
 from openapi_tools.loading.document import MAX_CHOICES, Document
@@ -27,7 +27,7 @@ from openapi_tools.loading.form_bodies import (
     PartHeader,
     file_argument_schema,
 )
-from openapi_tools.loading.keyword_values import ABSENT, ANNOTATIONS
+from openapi_tools.loading.keyword_values import ABSENT, ANNOTATIONS, is_binary, is_file
 from openapi_tools.model import Encoding, RequestBody
 
 if TYPE_CHECKING:

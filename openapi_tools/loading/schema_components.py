@@ -13,14 +13,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.common.json_schema import (
     IN_PLACE_KEYWORDS,
-    iter_subschemas,
     map_subschemas,
     remove_keywords,
     transform_schemas,
 )
 from openapi_tools.common.json_values import Node, dump_json_bytes, json_size, max_json_length
 from openapi_tools.common.visible_text import short_hash
-from openapi_tools.loading.keyword_values import APPLICATORS
+from openapi_tools.loading.keyword_values import (
+    APPLICATORS,
+    LIST_APPLICATORS,
+    MAP_APPLICATORS,
+)
 from openapi_tools.loading.source import relative_place
 
 if TYPE_CHECKING:
@@ -38,7 +41,6 @@ _CUT = frozenset(
     {"not", "if", "then", "else", "contains", "minContains", "maxContains", "propertyNames"}
     | {"unevaluatedItems", "unevaluatedProperties", "dependentSchemas", "contentSchema"}
 )
-_BELOW_KEYWORDS = APPLICATORS - IN_PLACE_KEYWORDS
 _DEPTHS = (12, 8, 5, 3, 2, 1)
 
 
@@ -122,10 +124,15 @@ def _collect_names(nodes: list[Any], below: list[Any]) -> set[str]:
             continue
         if "$ref" in node:
             names.add(target_name(node))
-        if APPLICATORS.isdisjoint(node):
-            continue  # most schemas
-        nodes.extend(iter_subschemas(node, IN_PLACE_KEYWORDS))
-        below.extend(iter_subschemas(node, _BELOW_KEYWORDS))
+        # Unlike a user's schema, a converted one has under each keyword what belongs there.
+        for keyword in APPLICATORS.intersection(node):
+            inner = nodes if keyword in IN_PLACE_KEYWORDS else below
+            if keyword in MAP_APPLICATORS:
+                inner.extend(node[keyword].values())
+            elif keyword in LIST_APPLICATORS:
+                inner.extend(node[keyword])
+            else:
+                inner.append(node[keyword])
     return names
 
 

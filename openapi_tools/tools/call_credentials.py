@@ -56,6 +56,6 @@ async def resolve_credentials(
     credentials = await call.user_credentials.resolve(
         endpoint.operation, endpoint.policy, context, stale
     )
-    if not credentials.renewable and call.user_credentials is session.credentials:
+    if not credentials.renewable and call.user_credentials is endpoint.credentials:
         endpoint.shared_credentials = credentials
     return credentials

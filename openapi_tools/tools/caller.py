@@ -165,7 +165,7 @@ class Caller:
         call.arguments, notes = await self._check_arguments(call)
         endpoint, settings = self._endpoint, self._session.settings
         call.redactor = self._session.redactor.for_call()
-        call.user_credentials = self._session.credentials
+        call.user_credentials = endpoint.credentials
         try:
             if call.context is not None:
                 await apply_user_credentials(call)
@@ -199,10 +199,10 @@ class Caller:
     async def send(self, call: Call) -> ToolResult:
         """Send the request, after a 401 again with newer credentials, and read the response."""
         # One deadline covers tokens, retries and the whole response.
-        endpoint, session, address = self._endpoint, self._session, call.options.address
+        endpoint, address = self._endpoint, call.options.address
         label = endpoint.label if not address else endpoint.label_of(address)
         async with endpoint.sender.attempts(label, endpoint.operation.timeout) as attempts:
-            is_shared = call.user_credentials is session.credentials
+            is_shared = call.user_credentials is endpoint.credentials
             shared = endpoint.shared_credentials if is_shared else None
             call.credentials = shared or await resolve_credentials(call, endpoint, attempts)
             call.request = await endpoint.build_request(call)
@@ -226,7 +226,7 @@ class Caller:
     def preview(self, arguments: dict[str, Any]) -> httpx.Request:
         """Return the request of a call, as `OperationTool.preview` does."""
         call = Call(self._tool, arguments, arguments=self.check(arguments))
-        call.redactor, call.user_credentials = self._session.redactor, self._session.credentials
+        call.redactor, call.user_credentials = self._session.redactor, self._endpoint.credentials
         self._endpoint.add_configured_values(call)
         return self._endpoint.build_masked_request(call)[0]
 

@@ -54,6 +54,7 @@ class Endpoint:
         plan: Builds requests.
         options: How requests are sent, unless a call needs other options.
         session: Of the tool's document.
+        credentials: The session's; a call may have others over them.
         shared_credentials: Those of all calls with the session's credentials; None before the
             first one, and where they are fetched for each call.
         fixed: The arguments that the configuration fixes.
@@ -74,6 +75,7 @@ class Endpoint:
         self._tool = tool
         self._settings = settings = session.settings
         self.session = session
+        self.credentials = session.credentials
         self.plan = RequestPlan(operation, settings)
         self.options = SendOptions(
             base=self.policy.server,

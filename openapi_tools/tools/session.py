@@ -56,9 +56,9 @@ class Session:
     """The state that the calls of one toolset share: settings, credentials, connections."""
 
     settings: Settings
-    credentials: Credentials
     redactor: Redactor
     provenance: Provenance
+    schemes: Mapping[str, SecurityScheme] = field(default_factory=dict)  # of the document
     client: Client | None = None
     client_brings: bool = False  # the user's client sends credentials itself
     check_exchange: Callable[[httpx.Request, APIResponse], list[str]] | None = None
@@ -68,12 +68,38 @@ class Session:
     mounts: int = 0  # coordinators that hold its tools; the last one closes it
     toolset: Callable[[], Any] | None = None  # the one that was made last
     unions: tuple[Callable[[], Any], ...] = ()  # those that it is part of
+    _credentials: Credentials | None = None
     _observers: Observers | None = None
     _origins: frozenset[str] | None = None
     _sender: Sender | None = None
     _is_closed: bool = False
     # Tools may be called from several threads: they share one sender and one list of subscribers.
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    @property
+    def credentials(self) -> Credentials:
+        """The user's credentials; without any, an object for those of single calls."""
+        with self._lock:
+            if self._credentials is None:
+                self._credentials = self._make_credentials({})
+            return self._credentials
+
+    @credentials.setter
+    def credentials(self, credentials: Credentials) -> None:
+        self._credentials = credentials
+
+    def add_credentials(self, credentials: Mapping[str, Any]) -> None:
+        """Take the user's credentials by scheme name; CredentialsError for a wrong one."""
+        self._credentials = self._make_credentials(check_credentials(credentials))
+
+    def _make_credentials(self, credentials: Mapping[str, Any]) -> Credentials:
+        return Credentials(
+            credentials,
+            self.schemes,
+            redactor=self.redactor,
+            ca_file=self.settings.ca_file,
+            state=self.settings.state,
+        )
 
     @property
     def observers(self) -> Observers:
@@ -119,11 +145,9 @@ class Session:
         """
         changes = {"base_url": base_url, "anonymous": True, "approve": None, "dry_run": False}
         changes |= {"http_cache": False, "state": None, "rate": None, "user_rate": None}
-        redactor = self.redactor.for_call()
         return Session(
             settings=make_settings(self.settings, changes),
-            credentials=Credentials({}, {}, redactor=redactor),
-            redactor=redactor,
+            redactor=self.redactor.for_call(),
             provenance=Provenance(),
             client=client,
         )
@@ -237,23 +261,19 @@ def open_session(
     provenance: Provenance | None = None,
 ) -> Session:
     """Return a session, which connects when a tool is called; errors are as of `load_tools`."""
-    provenance, redactor = provenance or Provenance(), Redactor()
+    provenance = provenance or Provenance()
     settings = _use_client_address(make_settings(settings), client, provenance.servers)
     session = Session(
         settings=settings,
-        credentials=Credentials(
-            check_credentials(credentials),
-            schemes or {},
-            redactor=redactor,
-            ca_file=settings.ca_file,
-            state=settings.state,
-        ),
-        redactor=redactor,
+        redactor=Redactor(),
         provenance=provenance,
+        schemes=schemes or {},
         client=client,
         client_brings=has_identity(client),
         recorder=ExchangeRecorder(settings.record) if settings.record is not None else None,
     )
+    if credentials is not None:
+        session.add_credentials(credentials)
     if client is not None or settings.http_cache:
         _ = session.sender  # raises for an unusable client or a missing extra
     return session
