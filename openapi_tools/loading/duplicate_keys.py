@@ -14,7 +14,7 @@ from openapi_tools.common.json_values import Node, join_pointer
 from openapi_tools.errors import InvalidDocument
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 _DOCUMENTATION = frozenset({"description", "summary", "title", "example"})
 # Properties whose value is a map: its keys are names that users chose, even `description`.
@@ -27,8 +27,13 @@ _MAPS = (
 )
 
 
-def find_duplicate_keys(data: bytes, *, strict: bool) -> Iterator[str]:
-    """Yield a warning for each duplicate key of valid JSON; if strict, raise as below."""
+def find_duplicate_keys(
+    data: bytes, *, strict: bool, read_float: Callable[[str], object]
+) -> Iterator[str]:
+    """Yield a warning for each duplicate key of valid JSON; if strict, raise as below.
+
+    `read_float` is called with each number that has a fraction or an exponent.
+    """
     # The hook sees no path; so duplicates are found by identity, and placed by a second walk.
     duplicates: dict[int, tuple[Any, list[str]]] = {}
 
@@ -39,7 +44,7 @@ def find_duplicate_keys(data: bytes, *, strict: bool) -> Iterator[str]:
             duplicates[id(node)] = node, [key for key, count in counts.items() if count > 1]
         return node
 
-    root = json.loads(data, object_pairs_hook=collect)
+    root = json.loads(data, object_pairs_hook=collect, parse_float=read_float)
     stack: list[tuple[Any, list[str | int]]] = [(root, [])] if duplicates else []
     while stack:
         node, path = stack.pop()

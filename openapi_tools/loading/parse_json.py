@@ -5,6 +5,7 @@ Spec: RFC 8259.
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -47,9 +48,13 @@ def read_json(data: bytes, *, check: bool, strict: bool) -> tuple[Any, list[str]
         raise _describe_fault(data, str(error)) from None
     if not check:
         return root, []
-    # The parser reads 1e400 as infinite, whatever `allow_inf_nan` is; this names the place.
-    plain_data.as_plain_data(root, name="")
-    return root, list(find_duplicate_keys(data, strict=strict))
+    numbers: list[str] = []
+    warnings = list(find_duplicate_keys(data, strict=strict, read_float=numbers.append))
+    # The parser reads 1e400 as infinite, whatever `allow_inf_nan` is; the copy names the place.
+    # Nothing else of its data needs a check.
+    if any(map(math.isinf, map(float, numbers))):
+        plain_data.as_plain_data(root, name="")
+    return root, warnings
 
 
 def _describe_fault(data: bytes, message: str) -> InvalidDocument:

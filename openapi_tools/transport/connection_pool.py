@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import inspect
+import logging
 import time
 from functools import partial
 from http.cookiejar import CookieJar
@@ -25,7 +26,7 @@ from openapi_tools.transport.tls_contexts import server_tls_context
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncGenerator, AsyncIterator
 
     from openapi_tools.settings import Settings
 
@@ -41,8 +42,12 @@ IDLE_SECONDS = 5.0
 _MOST_IDLE_CONNECTIONS = 64
 _PROXY_AUTH_REQUIRED = 407
 _PORTS = {"http": 80, "https": 443}
-# The functions of httpx and httpcore that no double has replaced, by class.
+_PLAIN_OPTIONS = {"stream": True, "follow_redirects": False}
+_httpx_logger = logging.getLogger("httpx")
+# The functions of httpx and httpcore that no double has replaced, by class; and the attributes that
+# httpx's client had last, by whether somebody has replaced one.
 _genuine_functions: dict[type, object] = {}
+_judged_attributes: dict[bool, list[tuple[str, object]]] = {}
 
 
 class _Destination(NamedTuple):
@@ -90,7 +95,7 @@ class ConnectionPool(httpx.AsyncBaseTransport):
             request.extensions[REUSED] = False
             connection = await self._open_connection(destination, request)
         try:
-            await _write(connection, exchange)
+            await _write(connection, exchange.encode_whole() or exchange.encode_pieces())
             first_piece = b""
             while not exchange.status:
                 first_piece = exchange.feed(await connection.read())
@@ -231,23 +236,46 @@ class _NoCookies(CookieJar):
         """Add no cookie."""
 
 
+class _PoolClient(httpx.AsyncClient):
+    """A client that adds nothing to a request, so most requests go straight to its pool."""
+
+    def __init__(self, pool: ConnectionPool) -> None:
+        super().__init__(
+            transport=pool,
+            trust_env=False,  # proxies are the transport's; .netrc is not wanted
+            timeout=None,  # a call has a deadline for all of it
+            cookies=_NoCookies(),
+        )
+        self._pool = pool
+
+    async def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
+        """Send a request as httpx does."""
+        # The steps of httpx (authentication, hooks, redirects, cookies) change nothing here, and
+        # take a third of a request's time. They stay where they could be noticed: in the log, and
+        # where a test or a tracer has replaced a method.
+        is_plain = options == _PLAIN_OPTIONS and not request.url.userinfo and not self.is_closed
+        if not is_plain or _httpx_logger.isEnabledFor(logging.INFO) or _is_client_changed():
+            return await super().send(request, **options)
+        try:
+            response = await self._pool.handle_async_request(request)
+        except httpx.RequestError as error:
+            error.request = request
+            raise
+        response.request = request
+        return response
+
+
 def make_client(settings: Settings, policy: NetworkPolicy | None = None) -> httpx.AsyncClient:
     """Return a client that adds nothing to a request; raises as `server_tls_context`."""
-    return httpx.AsyncClient(
-        transport=ConnectionPool(settings, policy or policy_of(settings)),
-        trust_env=False,  # proxies are the transport's; .netrc is not wanted
-        timeout=None,  # noqa: S113 -- a call has a deadline for all of it
-        cookies=_NoCookies(),
-    )
+    return _PoolClient(ConnectionPool(settings, policy or policy_of(settings)))
 
 
-async def _write(connection: Connection, exchange: WireExchange) -> None:
+async def _write(connection: Connection, message: bytes | AsyncGenerator[bytes]) -> None:
     try:
-        whole = exchange.encode_whole()
-        if whole is not None:
-            await connection.write(whole)
+        if isinstance(message, bytes):
+            await connection.write(message)
             return
-        async with contextlib.aclosing(exchange.encode_pieces()) as pieces:
+        async with contextlib.aclosing(message) as pieces:
             async for piece in pieces:
                 await connection.write(piece)
     except httpx.WriteError:
@@ -279,14 +307,31 @@ def _is_replaced(owner: Any) -> bool:
         return False
     while not inspect.isfunction(function) and hasattr(function, "__wrapped__"):
         function = function.__wrapped__  # of a tracer; calls have spans of their own
-    if not inspect.isfunction(function):
-        return True  # a mock
-    # A double may be there when this module is imported, so that the function of that moment proves
-    # nothing. Wrappers copy a function's names, but not the file in which it was written.
-    if inspect.getfile(function) != inspect.getfile(inspect.unwrap(owner.aclose)):
+    if not _is_written_with(owner, function):
         return True
     _genuine_functions[owner] = function
     return False
+
+
+def _is_written_with(owner: Any, function: Any) -> bool:
+    # A double may be there when this module is imported, so that the function of that moment proves
+    # nothing. Wrappers copy a function's names, but not the file in which it was written.
+    sibling = inspect.unwrap(owner.aclose)
+    are_functions = inspect.isfunction(function) and inspect.isfunction(sibling)  # and no mocks
+    return are_functions and inspect.getfile(function) == inspect.getfile(sibling)
+
+
+def _is_client_changed() -> bool:
+    attributes = [*vars(httpx.AsyncClient).items()]
+    for is_changed, known in _judged_attributes.items():
+        if attributes == known:
+            return is_changed
+    # `stream` is made by contextlib, and nothing is sent through it.
+    values = [value for name, value in attributes if name != "stream"]
+    methods = [each for each in values if callable(each) or hasattr(each, "__wrapped__")]
+    is_changed = not all(_is_written_with(httpx.AsyncClient, each) for each in methods)
+    _judged_attributes[is_changed] = attributes
+    return is_changed
 
 
 class DoubledTransports:

@@ -290,8 +290,8 @@ class WireExchange:
     @property
     def can_reuse_connection(self) -> bool:
         """Whether the connection can carry another request after the complete response."""
-        states = (self._h11.our_state, self._h11.their_state)
-        return self.is_complete and states == (h11.DONE, h11.DONE) and not self.trailing_data
+        states, rest = (self._h11.our_state, self._h11.their_state), self._h11.trailing_data[0]
+        return self.is_complete and states == (h11.DONE, h11.DONE) and not rest
 
     @property
     def trailing_data(self) -> bytes:

@@ -1,6 +1,7 @@
 """Test doubles of httpx and httpcore get the toolset's requests; tracers do not."""
 
 import functools
+import logging
 import subprocess
 import sys
 from unittest import mock
@@ -12,10 +13,12 @@ import respx
 from servers.documents import called, document
 from servers.faults import Faults, serve
 
+from openapi_tools import Settings, load_tools
+
 REAL = httpx.AsyncHTTPTransport.handle_async_request
 
 
-async def respond(*_):
+async def respond(*_, **__):
     return httpx.Response(200, json=[1])
 
 
@@ -31,13 +34,20 @@ class Traced:
         return self if instance is None else functools.partial(self.__wrapped__, instance)
 
 
-DOUBLES = {
-    "a function": respond,
-    "a function with the names of the real one": functools.wraps(REAL)(respond),
-    "a mock": mock.AsyncMock(side_effect=respond),
-    "a mock with the signature of the real one": mock.create_autospec(REAL, side_effect=respond),
-    "a traced function": Traced(respond),
-}
+def doubles_of(real):
+    return {
+        "a function": respond,
+        "a function with the names of the real one": functools.wraps(real)(respond),
+        "a mock": mock.AsyncMock(side_effect=respond),
+        "a mock with the signature of the real one": mock.create_autospec(
+            real, side_effect=respond
+        ),
+        "a traced function": Traced(respond),
+    }
+
+
+DOUBLES = doubles_of(REAL)
+SENDERS = doubles_of(httpx.AsyncClient.send)
 
 
 @pytest.mark.parametrize("name", DOUBLES)
@@ -48,6 +58,29 @@ async def test_whatever_replaces_the_transport_of_httpx_is_asked(monkeypatch, na
     result = await called("http://api.test")
 
     assert result.output == [1]
+
+
+@pytest.mark.parametrize("name", DOUBLES)
+async def test_whatever_replaces_the_sending_method_of_the_client_is_asked(
+    monkeypatch, recorder, name
+):
+    settings = Settings(base_url=recorder.url)
+    async with load_tools(document(), settings=settings) as toolset:
+        await toolset["call"].execute({})
+        with monkeypatch.context() as patch:
+            patch.setattr(httpx.AsyncClient, "send", SENDERS[name])
+            doubled = await toolset["call"].execute({})
+        await toolset["call"].execute({})
+
+    assert doubled.output == [1]
+    assert len(recorder.requests) == 2
+
+
+async def test_the_log_of_httpx_names_each_request(caplog, recorder):
+    with caplog.at_level(logging.INFO, "httpx"):
+        await called(recorder.url)
+
+    assert f"HTTP Request: GET {recorder.url}/p" in caplog.text
 
 
 async def test_whatever_replaces_the_pool_of_httpcore_is_asked(monkeypatch):
