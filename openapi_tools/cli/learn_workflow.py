@@ -57,7 +57,9 @@ def report_workflow(
     print_report(report, "json" if wants_json else "text")
     if recorded.unmatched:
         count = format_count(len(recorded.unmatched), "call")
-        print_note(f"{count} left out, of no operation of SPEC, such as {recorded.unmatched[0]}.")
+        print_note(
+            f"{count} left out, such as {recorded.unmatched[0]}: no operation of SPEC matches."
+        )
     for text in recorded.undeclared:
         print_note(f"left out, as SPEC declares no such parameter: {clean(text, lines=False)}.")
 

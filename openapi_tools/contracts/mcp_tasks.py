@@ -156,7 +156,7 @@ class _TaskHandlers:
             )
             await self._store_task(task, await self._context_of(request))
         except (MCPError, OpenAPIToolsError, OSError, ValueError) as error:
-            logger.warning("a task cannot be stored, the client gets its handle: %s", error)
+            logger.warning("a task cannot be stored; the client gets its handle: %s", error)
             return result
         return {"resultType": "task", **task.describe()}
 

@@ -261,7 +261,7 @@ class PagedItems:
             if inspect.isawaitable(waiting):
                 await waiting
         except Exception:  # code of a user
-            logger.exception("a function for progress failed; the pages go on")
+            logger.exception("a progress function failed; reading pages continues")
 
     def _stop(self, reason: str, words: str) -> list[Any]:
         self.reason = reason

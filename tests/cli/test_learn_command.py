@@ -213,7 +213,7 @@ def test_what_a_workflow_leaves_out_is_named(run, write, seen, tmp_path):
     result = run("learn", write(PATHS), "--from", cassette, "--workflow", tmp_path / "flow.yaml")
     assert result.exit_code == 0
     assert result.stderr.splitlines() == [
-        "1 call left out, of no operation of SPEC, such as calls.json:2.",
+        "1 call left out, such as calls.json:2: no operation of SPEC matches.",
         "left out, as SPEC declares no such parameter: get_pet: page, kind.",
     ]
 

@@ -278,7 +278,7 @@ async def test_a_failing_function_for_progress_does_not_end_the_pages(tools, cap
     pages = tools.pages("get_cursors", on_page=lambda _: 1 / 0)
 
     assert await read(pages) == ITEMS
-    assert "a function for progress failed" in caplog.text
+    assert "a progress function failed" in caplog.text
 
 
 async def test_items_are_whole_where_an_answer_would_be_cut(server):
