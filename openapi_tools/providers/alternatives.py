@@ -65,8 +65,8 @@ class Alternatives:
 
     def base_forms(self, node: Form, depth: int = 0) -> list[Form]:
         """Return the alternatives of a schema but for its unions; its words go with the unions."""
-        words = () if node.keys().isdisjoint(UNIONS) else ANNOTATIONS
-        left_out = {*IN_PLACE, *words, "unevaluatedProperties"}
+        annotations = () if node.keys().isdisjoint(UNIONS) else ANNOTATIONS
+        left_out = {*IN_PLACE, *annotations, "unevaluatedProperties"}
         forms = split_types(omit_keys(node, left_out))
         parts = [resolve_reference(self._root, node["$ref"])] if "$ref" in node else []
         for part in (*parts, *node.get("allOf", ())):

@@ -134,23 +134,23 @@ def _find_open_properties(form: Form) -> OpenProperties | None:
     return OpenProperties(names, rest)
 
 
-def require_one_more(form: Form, members: ObjectProperties, accepts: Fits) -> list[Form]:
+def require_one_more(form: Form, properties: ObjectProperties, accepts: Fits) -> list[Form]:
     """Return one form for each optional property that an object may add to be large enough."""
-    optional = [name for name in members.declared if name not in members.required]
-    missing = members.least - len(members.required)
+    optional = [name for name in properties.declared if name not in properties.required]
+    missing = properties.least - len(properties.required)
     if missing > len(optional):
         raise CannotExpress("it accepts nothing", empty=True)
-    if missing > 1 or members.open_properties is not None or len(optional) > _MOST_VARIANTS:
+    if missing > 1 or properties.open_properties is not None or len(optional) > _MOST_VARIANTS:
         raise CannotExpress("its number of properties cannot be expressed")
     rest = {key: value for key, value in form.items() if key != "minProperties"}
     return [
         {
             **rest,
             "properties": {
-                **members.declared,
-                name: _exclude_null(members.declared[name], accepts),
+                **properties.declared,
+                name: _exclude_null(properties.declared[name], accepts),
             },
-            "required": [*members.required, name],
+            "required": [*properties.required, name],
         }
         for name in optional
     ]
@@ -207,12 +207,12 @@ def is_portable(name: str) -> bool:
 
 def portable_names(name: str) -> tuple[str, str]:
     """Return two names for a property that providers take: a short one, and a unique one."""
-    words = _OTHER.sub("_", name).rstrip("_") or "_"
-    if words[0].isdigit():
-        words = f"_{words}"
+    base = _OTHER.sub("_", name).rstrip("_") or "_"
+    if base[0].isdigit():
+        base = f"_{base}"
     mark = hashlib.sha256(name.encode(errors="surrogatepass")).hexdigest()[:8]
-    sure = f"{words[: _LONGEST - len(mark) - 1]}_{mark}"
-    return (words if len(words) <= _LONGEST else sure), sure
+    sure = f"{base[: _LONGEST - len(mark) - 1]}_{mark}"
+    return (base if len(base) <= _LONGEST else sure), sure
 
 
 def choose_names(names: Iterable[str], takes: Takes) -> dict[str, str]:
@@ -238,9 +238,10 @@ def open_properties_name(names: Iterable[str]) -> str:
 
 def describe_renamed(schema: Any, name: str) -> Form:
     """Return the schema of a renamed property, whose description says its name in the API."""
-    schema = schema if isinstance(schema, dict) else {} if schema else {"not": {}}
-    words = f"Sent as `{name}`. {schema.get('description', '')}".strip()
-    return {**({"anyOf": [schema]} if "$ref" in schema else schema), "description": words}
+    if not isinstance(schema, dict):
+        schema = {} if schema else {"not": {}}
+    description = f"Sent as `{name}`. {schema.get('description', '')}".strip()
+    return {**({"anyOf": [schema]} if "$ref" in schema else schema), "description": description}
 
 
 def rename_properties(node: Any, takes: Takes, cache: IdentityCache[Any]) -> Any:
@@ -385,4 +386,6 @@ def _repetition(token: re.Match[str]) -> tuple[int, float]:
     if token["sign"]:
         return _QUANTIFIERS[token["sign"]]
     least = int(token["least"] or 1)
-    return least, int(token["most"]) if token["most"] else inf if token["comma"] else least
+    if token["most"]:
+        return least, int(token["most"])
+    return least, inf if token["comma"] else least

@@ -57,7 +57,7 @@ def cut_levels(schema: Schema, depths: Iterable[int], limit: int) -> Schema:
 class _Cut(NamedTuple):
     """What a schema becomes: its bytes before and after, and the references that go with it."""
 
-    words: Schema
+    description: Schema
     before: int
     after: int
     references: tuple[str, ...]
@@ -122,9 +122,9 @@ class _Draft:
             done, count = count, count * 2
         # Only now, as the words for one schema may name what another one of its level holds.
         for schema, _ in nodes[:count]:
-            words = cuts[texts[id(schema)]].words
+            description = cuts[texts[id(schema)]].description
             schema.clear()
-            schema.update(words)
+            schema.update(description)
 
     def _costs(self, nodes: list[Node], texts: dict[int, str]) -> dict[int, int]:
         targets: dict[str, int] = {}
@@ -140,8 +140,10 @@ class _Draft:
         return costs
 
     def _make_cut(self, schema: Schema, text: str) -> _Cut:
-        words = _describe_schema(schema, self._schema)
-        return _Cut(words, len(text), json_size(words), tuple(iter_definition_names(text)))
+        description = _describe_schema(schema, self._schema)
+        return _Cut(
+            description, len(text), json_size(description), tuple(iter_definition_names(text))
+        )
 
     def _apply_sizes(self, part: str, cut: _Cut) -> None:
         self._sizes[part] += cut.after - cut.before

@@ -289,8 +289,8 @@ class _DefinitionWriter:
                 except CannotExpress as error:
                     failure = error
                     continue
-                if isinstance(words := small.get("description"), str):
-                    shaped = {**shaped, "description": words}
+                if isinstance(description := small.get("description"), str):
+                    shaped = {**shaped, "description": description}
                 if self._fits(shaped := shortener.shorten_words(shaped, limit)):
                     return shaped, notes
         raise failure
@@ -374,8 +374,8 @@ def _shape_for_subset(
 def _definition_value(
     tool: DescribedTool, profile: str, schema: Schema, text: str | None = None
 ) -> Schema:
-    words = tool.description if text is None else text
-    definition = {"name": tool.name, "description": words, _SCHEMA_KEYS[profile]: schema}
+    description = tool.description if text is None else text
+    definition = {"name": tool.name, "description": description, _SCHEMA_KEYS[profile]: schema}
     if profile.startswith("openai"):
         return {
             "type": "function",

@@ -69,9 +69,9 @@ class Strict:
         kinds = schema.get("type")
         # Lists of types are for scalars only in strict mode.
         if kinds is None or kinds in ("object", "array"):
-            words = {key: schema[key] for key in ("description",) if key in schema}
-            rest = {key: value for key, value in schema.items() if key not in words}
-            return {**words, "anyOf": [rest, _NULL]}
+            description = {key: schema[key] for key in ("description",) if key in schema}
+            rest = {key: value for key, value in schema.items() if key not in description}
+            return {**description, "anyOf": [rest, _NULL]}
         both = {**schema, "type": [*(kinds if isinstance(kinds, list) else [kinds]), "null"]}
         return {**both, "enum": [*schema["enum"], None]} if "enum" in schema else both
 
@@ -111,28 +111,29 @@ class Strict:
         kept = {key: form[key] for key in _BOUNDS if key in form}
         return {"type": form.get("type", "number"), **kept}
 
-    def object(self, members: dict[str, Form], required: list[str], counts: Form) -> Form:  # noqa: ARG002 -- all are
+    def object(self, properties: dict[str, Form], required: list[str], counts: Form) -> Form:  # noqa: ARG002 -- all are
         """Return a schema of objects; `counts` bounds how many properties they have."""
         if counts:
             raise CannotExpress("its number of properties cannot be expressed")
         return {
             "type": "object",
-            "properties": members,
-            "required": list(members),
+            "properties": properties,
+            "required": list(properties),
             "additionalProperties": False,
         }
 
     def annotations(self, schema: Form, form: Form) -> Form:
         """Return the keywords that describe a form, also its default: null stands for it."""
-        words = _describing_keywords(schema, form, _STRICT_FORMATS)
+        annotations = _describing_keywords(schema, form, _STRICT_FORMATS)
         default = form.get("default")
         if default is not None:
             text = json.dumps(default, ensure_ascii=False)
-            words = words if len(text) > _LONGEST else _describe(words, f"Default: {text}.")
+            if len(text) <= _LONGEST:
+                annotations = _describe(annotations, f"Default: {text}.")
         longest = form.get("maxLength", 0)
         if schema.get("type") == "string" and longest > MOST_COUNTED and "enum" not in schema:
-            return _describe(words, f"At most {longest} characters.")
-        return words
+            return _describe(annotations, f"At most {longest} characters.")
+        return annotations
 
     def anything(self) -> dict[str, Form]:
         """Return the definitions of any JSON value, whose objects are written as their entries."""
@@ -205,20 +206,23 @@ class Gemini:
                 schema[bound] = pick(limits)
         return schema
 
-    def object(self, members: dict[str, Form], required: list[str], counts: Form) -> Form:
+    def object(self, properties: dict[str, Form], required: list[str], counts: Form) -> Form:
         """Declare the properties; an object that has none stays so."""
         needed = {"required": required} if required else {}
-        return {"type": "object", "properties": members, **needed, **counts}
+        return {"type": "object", "properties": properties, **needed, **counts}
 
     def annotations(self, schema: Form, form: Form) -> Form:
         """Keep a default of the same type, and one example."""
-        words = _describing_keywords(schema, form, _GEMINI_FORMATS)
+        annotations = _describing_keywords(schema, form, _GEMINI_FORMATS)
         kind = schema.get("type")
         if "enum" in schema or kind not in (*_SCALARS, "integer"):
-            return words
+            return annotations
         examples = form.get("examples", ())
         values = {"default": form.get("default"), "example": examples[0] if examples else None}
-        return {**words, **{key: value for key, value in values.items() if is_type(value, kind)}}
+        return {
+            **annotations,
+            **{key: value for key, value in values.items() if is_type(value, kind)},
+        }
 
     def anything(self) -> dict[str, Form]:
         """Refer to the next level, as few cycles are allowed; the last level has scalars only."""
@@ -273,19 +277,19 @@ def _describing_keywords(schema: Form, form: Form, formats: dict[str, set[str]])
         kind for kind in (declared if isinstance(declared, list) else [declared]) if kind != "null"
     ]
     kind = types[0] if len(types) == 1 else ""
-    words: Form = {}
+    annotations: Form = {}
     named = form.get("format")
     if isinstance(named, str):
         if named in formats.get(kind, ()) and "enum" not in schema:
-            words["format"] = named
+            annotations["format"] = named
         elif named not in description:
             description = _join_sentences(description, f"Format: {named}.")
     if description:
-        words["description"] = description
+        annotations["description"] = description
     pattern = form.get("pattern", "")
     if pattern and kind == "string" and not schema.keys() & {"pattern", "enum"}:
-        return _describe(words, f"Pattern: `{pattern[:_LONGEST]}`.")
-    return words
+        return _describe(annotations, f"Pattern: `{pattern[:_LONGEST]}`.")
+    return annotations
 
 
 def iter_looser_schemas(schema: Form) -> Iterator[Form]:
@@ -294,16 +298,19 @@ def iter_looser_schemas(schema: Form) -> Iterator[Form]:
     rest = {key: schema[key] for key in schema if key not in HARD}
     if "prefixItems" in hard:  # other items than those are what `items` speaks of
         hard |= {"items": rest.pop("items")} if "items" in rest else {}
-    words = {key: rest[key] for key in ("description",) if key in rest}
-    whole = {key: schema[key] for key in schema if key not in words}
-    for loose, said in ((rest, hard), (words, whole)):
-        text = json.dumps(said, ensure_ascii=False, default=str)
-        if said:
+    description = {key: rest[key] for key in ("description",) if key in rest}
+    whole = {key: schema[key] for key in schema if key not in description}
+    for loose, part in ((rest, hard), (description, whole)):
+        text = json.dumps(part, ensure_ascii=False, default=str)
+        if part:
             yield _describe(loose, f"JSON Schema: {text[:_LONGEST_SCHEMA]}.")
 
 
-def _describe(words: Form, sentence: str) -> Form:
-    return {**words, "description": _join_sentences(words.get("description", ""), sentence)}
+def _describe(annotations: Form, sentence: str) -> Form:
+    return {
+        **annotations,
+        "description": _join_sentences(annotations.get("description", ""), sentence),
+    }
 
 
 def _join_sentences(text: str, sentence: str) -> str:
@@ -317,7 +324,7 @@ def _join_sentences(text: str, sentence: str) -> str:
 class _Tally(NamedTuple):
     """The sizes that count against the limits of the strict mode."""
 
-    members: int
+    properties: int
     levels: int
     characters: int
     values: int
@@ -327,7 +334,7 @@ _COUNTED = frozenset({"properties", "$defs", "enum", "items", "anyOf"})
 _NOTHING = _Tally(0, 0, 0, 0)
 # OpenAI's documentation of structured outputs, "Supported schemas": a request beyond one of
 # these is refused as a whole.
-MOST_STRICT = _Tally(members=5_000, levels=10, characters=120_000, values=1_000)
+MOST_STRICT = _Tally(properties=5_000, levels=10, characters=120_000, values=1_000)
 
 
 def check_strict(schema: Form, tallies: IdentityCache[Any]) -> None:
@@ -341,16 +348,16 @@ def check_strict(schema: Form, tallies: IdentityCache[Any]) -> None:
 def _tally(schema: Form, tallies: IdentityCache[_Tally]) -> _Tally:
     if _COUNTED.isdisjoint(schema):
         return _NOTHING
-    members, definitions = schema.get("properties", {}), schema.get("$defs", {})
+    properties, definitions = schema.get("properties", {}), schema.get("$defs", {})
     values = schema.get("enum", ())
-    characters = sum(map(len, (*members, *definitions))) + sum(len(str(v)) for v in values)
-    in_all, levels, listed = len(members), 0, len(values)
+    characters = sum(map(len, (*properties, *definitions))) + sum(len(str(v)) for v in values)
+    in_all, levels, listed = len(properties), 0, len(values)
     items = [schema["items"]] if "items" in schema else []
-    below = (*members.values(), *definitions.values(), *items)
+    below = (*properties.values(), *definitions.values(), *items)
     for deeper, parts in ((1, below), (0, schema.get("anyOf", ()))):
         for part in parts:
             tally = tallies.find(part, lambda part: _tally(part, tallies))
-            in_all += tally.members
+            in_all += tally.properties
             levels = max(levels, tally.levels + deeper)
             characters += tally.characters
             listed += tally.values

@@ -88,7 +88,9 @@ def is_anything(schema: Any) -> bool:
 def split_types(node: Form) -> list[Form]:
     """Return a schema without unions as one form for each type, and one for its enumeration."""
     declared = node.get("type")
-    kinds = declared if isinstance(declared, list) else [declared] if declared else None
+    kinds = [declared] if declared else None
+    if isinstance(declared, list):
+        kinds = declared
     if "enum" in node or "const" in node:
         return _enum_forms(node, kinds)
     if "unevaluatedProperties" in node:
@@ -165,9 +167,9 @@ def _intersect_properties(met: Form, one: Form, other: Form) -> None:
 
 
 def _property_schema(form: Form, name: str) -> Any:
-    members = form.get("properties", {})
-    if name in members:
-        return members[name]
+    properties = form.get("properties", {})
+    if name in properties:
+        return properties[name]
     rest = form.get("additionalProperties", True)
     if rest is not True and "patternProperties" in form:
         raise _mixed_patterns_error()

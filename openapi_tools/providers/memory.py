@@ -70,27 +70,30 @@ class Memory:
             current.clear()
         current.update(definitions)
 
-    def shorten_wording(self, node: Any, words: str, name: str = "") -> Any:
+    def shorten_wording(self, node: Any, wording: str, name: str = "") -> Any:
         """Return a schema in a wording; nothing in it repeats its name."""
-        if words not in WORDINGS or not isinstance(node, dict):
+        if wording not in WORDINGS or not isinstance(node, dict):
             return node
 
         def change(node: Form) -> Form:
-            new = map_subschemas(node, lambda part, name: self.shorten_wording(part, words, name))
-            return _apply_wording(new, name, WORDINGS[words])
+            new = map_subschemas(node, lambda part, name: self.shorten_wording(part, wording, name))
+            return _apply_wording(new, name, WORDINGS[wording])
 
-        return self._shortened[words, name].find(node, change)
+        return self._shortened[wording, name].find(node, change)
 
 
 def _apply_wording(node: Form, name: str, wording: Wording) -> Form:
     text, title = node.get("description"), node.get("title")
-    said = text
+    shortened = text
     if isinstance(text, str):
-        said = "" if name and repeats(text, name) else brief(text, wording.whole, wording.member)
+        is_repetition = name != "" and repeats(text, name)
+        shortened = ""
+        if not is_repetition:
+            shortened = brief(text, wording.whole_chars, wording.property_chars)
     surplus = [key for key in UNREAD if key in node]
-    if isinstance(title, str) and (said or repeats(title, name)):
+    if isinstance(title, str) and (shortened or repeats(title, name)):
         surplus.append("title")
-    if said is text and not surplus:
+    if shortened is text and not surplus:
         return node
-    kept = omit_keys(node, surplus if said else [*surplus, "description"])
-    return {**kept, "description": said} if said else kept
+    kept = omit_keys(node, surplus if shortened else [*surplus, "description"])
+    return {**kept, "description": shortened} if shortened else kept

@@ -45,7 +45,7 @@ class Restorer:
         self._fits, self._accepts = fitting.fits, fitting.accepts
         self._forms = Alternatives(schema)
         self._options: IdentityCache[list[Form]] = IdentityCache()
-        self._members: IdentityCache[ObjectProperties] = IdentityCache()
+        self._properties: IdentityCache[ObjectProperties] = IdentityCache()
         self._results: dict[tuple[int, int], tuple[Any, Any]] = {}
         self._comparisons = 0
         self._lock = threading.RLock()
@@ -133,57 +133,59 @@ class Restorer:
         return value
 
     def _restore_object(self, form: Form, value: Any) -> Any:
-        members = self._members.find(form, self._members_of)
-        open_properties = members.open_properties
-        if self._is_subset and ENTRIES not in members.declared:
+        properties = self._properties.find(form, self._find_properties)
+        open_properties = properties.open_properties
+        if self._is_subset and ENTRIES not in properties.declared:
             value = _read_entries(value)
         if containers.are_pairs(value) and (
-            self._is_subset or (open_properties is not None and not members.declared)
+            self._is_subset or (open_properties is not None and not properties.declared)
         ):
             names: Any = (
-                True if open_properties is None or members.declared else open_properties.key
+                True if open_properties is None or properties.declared else open_properties.key
             )
             value = {self._restore_value(names, pair[KEY]): pair[VALUE] for pair in value}
         if not isinstance(value, dict):
             return value
         undone: dict[str, Any] = {}
-        for name, member in self._restore_names(members, value).items():
-            if name not in members.declared:
+        for name, item in self._restore_names(properties, value).items():
+            if name not in properties.declared:
                 undone[name] = (
-                    member
+                    item
                     if open_properties is None
-                    else self._restore_value(open_properties.value, member)
+                    else self._restore_value(open_properties.value, item)
                 )
-            elif member is not None or not self._is_absent(members, name):
-                undone[name] = self._restore_value(members.declared[name], member)
+            elif item is not None or not self._is_absent(properties, name):
+                undone[name] = self._restore_value(properties.declared[name], item)
         return undone
 
-    def _is_absent(self, members: ObjectProperties, name: str) -> bool:
-        optional = name not in members.required
+    def _is_absent(self, properties: ObjectProperties, name: str) -> bool:
+        optional = name not in properties.required
         return optional and (
-            self._null_is_absent or not self._accepts(members.declared[name], None)
+            self._null_is_absent or not self._accepts(properties.declared[name], None)
         )
 
-    def _is_undeclared(self, members: ObjectProperties, name: str, pairs: dict[str, Any]) -> bool:
-        if name not in members.declared:
+    def _is_undeclared(
+        self, properties: ObjectProperties, name: str, pairs: dict[str, Any]
+    ) -> bool:
+        if name not in properties.declared:
             return True
-        node = members.declared[name]
+        node = properties.declared[name]
         return self._accepts(node, self._restore_value(node, pairs[name]))
 
-    def _members_of(self, form: Form) -> ObjectProperties:
+    def _find_properties(self, form: Form) -> ObjectProperties:
         try:
             return containers.find_properties(form, self._fits)
         except CannotExpress:
             declared = form.get("properties", {})
             return ObjectProperties(declared, frozenset(form.get("required", ())), None, 0, None)
 
-    def _restore_names(self, members: ObjectProperties, value: dict[str, Any]) -> dict[str, Any]:
-        names = _map_portable_names(members.declared, value)
-        named = {names.get(name, name): member for name, member in value.items()}
-        extras = containers.open_properties_name(members.declared)
-        open_properties = members.open_properties
+    def _restore_names(self, properties: ObjectProperties, value: dict[str, Any]) -> dict[str, Any]:
+        names = _map_portable_names(properties.declared, value)
+        named = {names.get(name, name): item for name, item in value.items()}
+        extras = containers.open_properties_name(properties.declared)
+        open_properties = properties.open_properties
         if extras not in named or not (
-            self._is_subset or (open_properties is not None and members.declared)
+            self._is_subset or (open_properties is not None and properties.declared)
         ):
             return named
         if named[extras] is None:
@@ -202,7 +204,7 @@ class Restorer:
         elif containers.are_pairs(named[extras]):
             pairs = {pair[KEY]: pair[VALUE] for pair in named.pop(extras)}
             named = {
-                name: pairs[name] for name in pairs if self._is_undeclared(members, name, pairs)
+                name: pairs[name] for name in pairs if self._is_undeclared(properties, name, pairs)
             } | named
         return named
 
@@ -235,7 +237,7 @@ def _restore_entries(value: Any) -> Any:
     named = _read_entries(value)
     if named is value:
         return value
-    return {name: _restore_entries(member) for name, member in named.items()}
+    return {name: _restore_entries(item) for name, item in named.items()}
 
 
 def _read_entries(value: Any) -> Any:

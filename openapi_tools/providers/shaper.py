@@ -127,8 +127,8 @@ class SchemaShaper:
         depth = len(self._open)
         self._deepest = max(self._deepest, depth)
         if self._levels is not None and depth >= self._levels:
-            said = node.get("description") if isinstance(node, dict) else None
-            node = {} if said is None else {"description": said}
+            description = node.get("description") if isinstance(node, dict) else None
+            node = {} if description is None else {"description": description}
         self._left -= 1
         if self._left < 0:
             raise CannotExpress("the schema is too large", place=place, final=True)
@@ -214,7 +214,9 @@ class SchemaShaper:
         parts = self._make_parts(makers, place)
         if len(parts) > 1:
             parts = unique_values(parts)
-        return None if not parts else parts[0] if len(parts) == 1 else {"anyOf": parts}
+        if not parts:
+            return None
+        return parts[0] if len(parts) == 1 else {"anyOf": parts}
 
     def _make_parts(self, makers: Sequence[Callable[[], Form]], place: str) -> list[Form]:
         parts: list[Form] = []
@@ -277,58 +279,62 @@ class SchemaShaper:
         return self._annotate(schema, forms[0]) if len(forms) == 1 else schema
 
     def _shape_object(self, form: Form, place: str, *, whole: bool = False) -> Form:
-        members = containers.find_properties(form, self._fits)
-        if members.open_properties is not None and not members.declared and not whole:
-            if members.least > 1:
+        original = containers.find_properties(form, self._fits)
+        if original.open_properties is not None and not original.declared and not whole:
+            if original.least > 1:
                 raise CannotExpress("its number of properties cannot be expressed")
-            return self._pairs_schema(members.open_properties, place, members.least, members.most)
-        if self._dialect.null_for_absent and members.least > len(members.required) and not whole:
-            forms = containers.require_one_more(form, members, self._fitting.accepts)
+            return self._pairs_schema(
+                original.open_properties, place, original.least, original.most
+            )
+        if self._dialect.null_for_absent and original.least > len(original.required) and not whole:
+            forms = containers.require_one_more(form, original, self._fitting.accepts)
             parts = self._make_parts(
                 [partial(self._shape_object, one, place) for one in forms], place
             )
             return {"anyOf": parts}
-        names = containers.choose_names(members.declared, self._dialect.takes_name)
+        names = containers.choose_names(original.declared, self._dialect.takes_name)
         properties: dict[str, Form] = {}
-        for name, node in members.declared.items():
+        for name, node in original.declared.items():
             at = f"{place}/properties{pointer_token(name)}"
             try:
                 shaped = self._shape_once(node, at) if whole else self._shape_schema(node, at)
             except CannotExpress as error:
-                if name not in members.required and not error.final:
+                if name not in original.required and not error.final:
                     self.notes += [] if error.empty else [str(error)]
                     continue
                 if error.final or self._levels is None:
                     raise
                 shaped = self._shape_looser(node, error)
-            schema = shaped.whole if name in members.required else shaped.optional
+            schema = shaped.whole if name in original.required else shaped.optional
             properties[names.get(name, name)] = (
                 containers.describe_renamed(schema, name) if name in names else schema
             )
-        required = [names.get(name, name) for name in members.declared if name in members.required]
-        return self._add_open_properties(members, properties, required, place)
+        required = [
+            names.get(name, name) for name in original.declared if name in original.required
+        ]
+        return self._add_open_properties(original, properties, required, place)
 
     def _add_open_properties(
         self,
-        members: ObjectProperties,
+        original: ObjectProperties,
         properties: dict[str, Form],
         required: list[str],
         place: str,
     ) -> Form:
         counts: Form = {}
-        if members.least > len(required):
-            counts["minProperties"] = members.least
-        allowance = None if members.most is None else members.most - len(properties)
+        if original.least > len(required):
+            counts["minProperties"] = original.least
+        allowance = None if original.most is None else original.most - len(properties)
         if (
-            members.open_properties is not None
+            original.open_properties is not None
             and not counts
             and (allowance is None or allowance > 0)
         ):
-            pairs = self._pairs_schema(members.open_properties, place, 0, allowance)
+            pairs = self._pairs_schema(original.open_properties, place, 0, allowance)
             extra = self._add_null({**pairs, "description": "Properties with other names."})
-            properties[containers.open_properties_name(members.declared)] = extra.optional
+            properties[containers.open_properties_name(original.declared)] = extra.optional
         if allowance is not None and allowance < 0:
-            counts["maxProperties"] = members.most
+            counts["maxProperties"] = original.most
         return self._dialect.object(properties, required, counts)
 
     def _pairs_schema(
@@ -342,10 +348,10 @@ class SchemaShaper:
         return containers.array_schema(self._dialect.object(pair, [KEY, VALUE], {}), least, most)
 
     def _annotate(self, schema: Form, form: Form) -> Form:
-        words = self._dialect.annotations(schema, form)
-        if not words:
+        annotations = self._dialect.annotations(schema, form)
+        if not annotations:
             return schema
-        description, said = schema.get("description", ""), words.get("description", "")
-        if "enum" in schema and said and description not in said:
-            words["description"] = f"{said} {description}"
-        return {"anyOf": [schema], **words} if "$ref" in schema else {**schema, **words}
+        description, annotation = schema.get("description", ""), annotations.get("description", "")
+        if "enum" in schema and annotation and description not in annotation:
+            annotations["description"] = f"{annotation} {description}"
+        return {"anyOf": [schema], **annotations} if "$ref" in schema else {**schema, **annotations}

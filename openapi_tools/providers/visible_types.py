@@ -43,15 +43,15 @@ def add_visible_types(schema: Schema, limit: float, sizes: SchemaSizes, *, inlin
     changes = {name: node for name, node in typed.items() if node is not properties[name]}
     if not changes:
         return schema
-    room = limit - sizes.size(schema) if limit < math.inf else math.inf
+    remaining = limit - sizes.size(schema) if limit < math.inf else math.inf
     savings = _find_savings(schema, sizes) if inline else {}
     for name in sorted(changes, key=lambda name: name not in schema.get("required", ())):
         cost = json_size(changes[name]) - json_size(properties[name])
         cost -= savings.get(_reference_of(properties[name]), 0)
-        if cost > room:
+        if cost > remaining:
             del changes[name]
         else:
-            room -= cost
+            remaining -= cost
     visible = {**schema, "properties": {**properties, **changes}}
     return _drop_unused_definitions(visible) if inline and changes else visible
 

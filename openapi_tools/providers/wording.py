@@ -28,7 +28,7 @@ _ACCESS = re.compile(  # about who may call an operation: no argument changes th
 )
 _PAGES = ("see", "more", "read", "refer", "visit", "check")
 _CALLERS = ("oauth", "token", "scope", "permission", "authenticated", "authorized", "owner")
-_MORE = (*_CALLERS, *_PAGES, "[!")  # lower-case signs of sentences that may go; fast to find
+_SIGNS = (*_CALLERS, *_PAGES, "[!")  # lower-case signs of sentences that may go; fast to find
 _RESPONSE_LINES = ("\nReturns: ", "\nFails: ")
 _ALERT = re.compile(r"(?<!\s)\s*+(?:>\s*+)?\[!\w++\]\s*+")
 # Signs of a sentence about values: quoted or counted ones, bounds, conditions, defaults.
@@ -57,9 +57,9 @@ _REPEATED = 80  # characters of a description that may be a repetition of a name
 class Wording(NamedTuple):
     """Characters of descriptions: of those that stay whole, of properties, of tools."""
 
-    whole: int
-    member: int
-    tool: int
+    whole_chars: int
+    property_chars: int
+    tool_chars: int
 
 
 WORDINGS = {"short": Wording(60, 300, 500), "tight": Wording(40, 120, 240)}
@@ -71,7 +71,7 @@ def brief(text: str, whole: int, most: int, *, telling: bool = True) -> str:
 
     After the first, sentences about values are kept if `telling`; else all but those about callers.
     """
-    if len(text) <= whole or not (telling or len(text) > most or _has(text, _MORE)):
+    if len(text) <= whole or not (telling or len(text) > most or _has(text, _SIGNS)):
         return text
     pieces = _END.split(text)
     kept, between = "", ""
@@ -91,7 +91,7 @@ def brief_tool(text: str, wording: Wording) -> str:
     """Return the description of a tool in a wording; lines about responses and errors stay."""
     lines = _response_lines(text)
     body = text.removesuffix(lines)
-    return brief(body, wording.whole, wording.tool, telling=False) + lines
+    return brief(body, wording.whole_chars, wording.tool_chars, telling=False) + lines
 
 
 def _response_lines(text: str) -> str:

@@ -525,15 +525,15 @@ async def test_every_alternative_of_a_documents_one_of_is_defined_and_sent(profi
 
 
 LIMITS_OF_STRICT = {
-    "members": ({f"p{number}": TEXT for number in range(5001)}, "5001 members"),
+    "properties": ({f"p{number}": TEXT for number in range(5001)}, "5001 properties"),
     "values": ({"a": {"enum": list(range(1001))}}, "1002 values"),
     "characters": ({"a": {"enum": ["a" * 120_001]}}, "characters"),
 }
 
 
-@pytest.mark.parametrize(("members", "reason"), LIMITS_OF_STRICT.values(), ids=LIMITS_OF_STRICT)
-def test_the_limits_of_strict_mode(members, reason):
-    tool = written(object_of(members, **SHUT))
+@pytest.mark.parametrize(("properties", "reason"), LIMITS_OF_STRICT.values(), ids=LIMITS_OF_STRICT)
+def test_the_limits_of_strict_mode(properties, reason):
+    tool = written(object_of(properties, **SHUT))
 
     with pytest.raises(CannotExpress, match=reason):
         define_tool(tool, "openai_strict")
