@@ -240,7 +240,7 @@ def subschema_groups(node: Node, root: Node) -> list[tuple[bool, list[Node]]]:
         elif keyword in SCHEMA_LIST_KEYWORDS:
             groups += [(False, [branch]) for branch in value]
         elif keyword in ("dependentSchemas", "patternProperties"):
-            groups += [(keyword == "patternProperties", [member]) for member in value.values()]
+            groups += [(keyword == "patternProperties", [schema]) for schema in value.values()]
         elif keyword == "$ref":
             groups.append((False, [resolve_reference(root, value)]))
     schemas = (

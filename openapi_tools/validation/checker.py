@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
     from openapi_tools.validation.check_cost import Node, Schema
 
-_TOLD = 5
-_PLACE = 500
+_MOST_REPORTED = 5
+_LONGEST_POINTER = 500
 # More than the five that are shown, as misplaced arguments are grouped.
 _LOOKED_AT = 60
 _MOST_ERRORS = 5_000  # errors that may be made at once; each takes some microseconds
@@ -50,7 +50,7 @@ _TEXT = 1_000  # characters whose copy into an error costs as much as one error
 _COPY = 0.1  # cost, in errors, of copying a value into the error of its container
 _NAMES = 50.0  # errors by `propertyNames` of an object; each of them holds a copy of it
 _LARGEST = 150_000  # values of an argument that may be copied into one error
-_MEMBERS = 100
+_MOST_LARGE = 100
 
 _COMPILED = json_schema.ASSERTION_KEYWORDS | {"maxContains", "minContains"}
 _SHAPES: tuple[tuple[frozenset[str], type | UnionType], ...] = (
@@ -125,7 +125,7 @@ class Checker:
         if judge is not None:
             flaws = read_flaws(judge.validator.iter_errors(small), judge.schema)
             yield from (flaw for flaw in flaws if not large.keys() & flaw.place[:1])
-        for name in islice(large, _MEMBERS):
+        for name in islice(large, _MOST_LARGE):
             yield from self._iter_flaws_of_large(name, arguments[name])
 
     def _large_arguments(self, arguments: dict[str, Any]) -> dict[str, None]:
@@ -185,12 +185,15 @@ def _compose_error(flaws: list[Flaw], call: str) -> InputError:
             "the arguments do not match the schema; there are too many of them to say where."
         )
     described = [
-        (excerpt(json_values.join_pointer(f.place), _PLACE), describe_flaw(f))
-        for f in flaws[:_TOLD]
+        (excerpt(json_values.join_pointer(f.place), _LONGEST_POINTER), describe_flaw(f))
+        for f in flaws[:_MOST_REPORTED]
     ]
     place, first = described[0]
     lines = [f"{where}: {text}" if where else text for where, text in described[1:]]
-    lines += ["There are more errors."] * (len(flaws) > _TOLD) + [f"Example: {call}"] * bool(call)
+    if len(flaws) > _MOST_REPORTED:
+        lines.append("There are more errors.")
+    if call:
+        lines.append(f"Example: {call}")
     return InputError("\n".join([first, *lines]), pointer=place)
 
 
@@ -318,14 +321,14 @@ class _CheckableSchema:
     def _copy_properties(
         self, keyword: str, value: dict[Any, Any], place: str, depth: int
     ) -> Iterator[tuple[str, Schema]]:
-        for name, member in value.items():
+        for name, node in value.items():
             inner = place + json_values.pointer_token(name)
             if not isinstance(name, str):
                 self._leave_out(inner, "has a name that is not a string")
             elif keyword == "patternProperties" and not self._can_compile(name):
                 self._leave_out(inner, "has a name that cannot be checked")
             else:
-                yield name, self._copy_schema(member, inner, depth)
+                yield name, self._copy_schema(node, inner, depth)
 
 
 def _relax_schema(root: Node, left_out: list[tuple[Node, str]]) -> None:

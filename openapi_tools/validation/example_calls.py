@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _MOST_PLACES = 3
-_MOST_MOVED = _MOST_TOLD = 5
+_MOST_MOVED = _MOST_EXPLAINED = 5
 _EXAMPLE = 300
-_ROOMS = (_EXAMPLE, 90, 30)  # characters of each argument, less where the whole is too long
+_LIMITS = (_EXAMPLE, 90, 30)  # characters of each argument, less where the whole is too long
 _LIKE = 4
 
 
@@ -46,7 +46,7 @@ def explain_flaws(flaws: list[Flaw], schema: Mapping[str, Any]) -> tuple[list[Fl
         elif (flaw.keyword, *flaw.place) not in explained_otherwise:
             is_listed = _is_unknown(flaw) and any(map(_is_unknown, explained))
             explained.append(flaw._replace(keyword="listed") if is_listed else flaw)
-            paths += _example_paths(flaw, properties) if len(explained) <= _MOST_TOLD else []
+            paths += _example_paths(flaw, properties) if len(explained) <= _MOST_EXPLAINED else []
     return explained, example_call(schema, paths) if wraps or any(
         map(_needs_example, explained)
     ) else ""
@@ -58,9 +58,9 @@ def _is_unknown(flaw: Flaw) -> bool:
 
 def _wrapped_names(flaw: Flaw, properties: Mapping[str, Any]) -> list[str]:
     is_wrong = len(flaw.place) == 1 and flaw.keyword in ("additionalProperties", "type")
-    members = flaw.value if is_wrong and isinstance(flaw.value, dict) else {}
-    inner = [name for name in members if name in properties and name not in flaw.place]
-    return inner if 2 * len(inner) >= len(members) else []
+    value = flaw.value if is_wrong and isinstance(flaw.value, dict) else {}
+    inner = [name for name in value if name in properties and name not in flaw.place]
+    return inner if 2 * len(inner) >= len(value) else []
 
 
 def _example_paths(flaw: Flaw, properties: Mapping[str, Any]) -> list[Path]:
@@ -106,7 +106,7 @@ def example_call(schema: Mapping[str, Any], paths: list[Path] | None = None) -> 
         sampler.add_value(arguments, path)
     if not arguments:
         return ""
-    for limit in _ROOMS:
+    for limit in _LIMITS:
         parts = [
             f"{_dump_json(name)}: {_shorten_json(value, limit)}"
             for name, value in arguments.items()

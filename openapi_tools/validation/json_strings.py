@@ -51,11 +51,11 @@ def parse_json_string(text: str, types: Collection[str]) -> Any:
 
 
 def _read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
+    value = dict(pairs)
     # RFC 8259, section 4: which of the values is meant depends on the reader.
-    if len(members) < len(pairs):
+    if len(value) < len(pairs):
         raise ValueError("a name is repeated, so two values could be meant")
-    return members
+    return value
 
 
 def _read_float(text: str) -> float:
@@ -76,7 +76,9 @@ def parsing_notes(before: Any, after: Any) -> list[str]:
         for place, value in _iter_changes(before, after, "")
     ]
     hidden = len(notes) - _LISTED
-    return notes[:_LISTED] + [f"{hidden} more strings were parsed as JSON."] * (hidden > 0)
+    if hidden <= 0:
+        return notes
+    return [*notes[:_LISTED], f"{hidden} more strings were parsed as JSON."]
 
 
 def _iter_changes(before: Any, after: Any, place: str) -> Iterator[tuple[str, Any]]:

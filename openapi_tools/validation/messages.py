@@ -232,8 +232,8 @@ def _format_parts(value: list[Any] | dict[str, Any], limit: int) -> str:
         parts = (format_value(item, half) for item in value)
     else:
         parts = (
-            f"{format_value(name, half)}: {format_value(member, half)}"
-            for name, member in value.items()
+            f"{format_value(name, half)}: {format_value(item, half)}"
+            for name, item in value.items()
         )
     row: list[str] = []
     for text in islice(parts, _LISTED):
@@ -253,10 +253,10 @@ def kind_of(value: Any) -> str:
 
 
 def _describe_type(flaw: Flaw) -> str:
-    text_given = format_value(flaw.value)
+    received = format_value(flaw.value)
     types = [flaw.limit] if isinstance(flaw.limit, str) else list(dict.fromkeys(flaw.limit))
-    text = f"expected {' or '.join(_KINDS.get(name, name) for name in types)}, got {text_given}"
-    if text_given != kind_of(flaw.value):
+    text = f"expected {' or '.join(_KINDS.get(name, name) for name in types)}, got {received}"
+    if received != kind_of(flaw.value):
         text += f" ({kind_of(flaw.value)})"
     return f"{text}; pass it without quotes" if is_quoted_json(flaw) else text
 
@@ -296,15 +296,16 @@ def _unknown_kind(flaw: Flaw) -> str:
 
 def _describe_misplaced(flaw: Flaw) -> str:
     places = " or ".join(format_value(".".join(map(str, path)), _NAME) for path in flaw.limit)
-    return f"{join_names(flaw.value)} belong{'s' * (len(flaw.value) == 1)} inside {places}"
+    verb = "belongs" if len(flaw.value) == 1 else "belong"
+    return f"{join_names(flaw.value)} {verb} inside {places}"
 
 
 def join_names(names: list[str]) -> str:
     """Return names with `and` before the last one."""
-    shown = [format_value(name, _NAME) for name in names]
-    if len(shown) > _LISTED:
-        shown[_LISTED:] = [f"{len(shown) - _LISTED} more"]
-    return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
+    texts = [format_value(name, _NAME) for name in names]
+    if len(texts) > _LISTED:
+        texts[_LISTED:] = [f"{len(texts) - _LISTED} more"]
+    return " and ".join(filter(None, (", ".join(texts[:-1]), texts[-1])))
 
 
 def _describe_choice(flaw: Flaw) -> str:

@@ -82,9 +82,11 @@ class Sampler:
     def object_paths(self) -> list[tuple[Path, Mapping[str, Any]]]:
         """Return the objects inside the arguments, outermost first: their paths and properties."""
         paths: list[tuple[Path, Mapping[str, Any]]] = [((), self._properties(self.document))]
-        for path, members in paths:  # which grows
+        for path, properties in paths:  # which grows
             if len(path) < _NESTED and len(paths) < _MOST_HOMES:
-                paths += [((*path, name), self._properties(part)) for name, part in members.items()]
+                paths += [
+                    ((*path, name), self._properties(part)) for name, part in properties.items()
+                ]
         return paths[1:]
 
     def _properties(self, node: Any) -> Mapping[str, Any]:
@@ -112,11 +114,13 @@ class Sampler:
         unions = (as_list(schema.get(key)) for key in ("oneOf", "anyOf"))
         choices = ([part for part in union if part != {"type": "null"}] for union in unions)
         branches = [part for union in choices for part in union[:1]]
-        if isinstance(members := merged.get("properties"), Mapping):
+        if isinstance(properties := merged.get("properties"), Mapping):
             nodes = map(self._resolve_node, (schema, *branches, *as_list(schema.get("oneOf"))))
             named = [{*map(str, as_list(node.get("required")))} for node in nodes]
             away = set().union(*named).difference(*named[: len(branches) + 1])
-            merged["properties"] = {name: members[name] for name in members if name not in away}
+            merged["properties"] = {
+                name: properties[name] for name in properties if name not in away
+            }
         parts = [
             *as_list(schema.get("allOf")),
             *self._discriminator_schemas(schema, branches),
@@ -172,22 +176,22 @@ class Sampler:
         properties = as_dict(schema.get("properties"))
         if not self.brief and properties.keys() > _FILE.keys() and "content_type" in properties:
             return dict(_FILE)
-        members = {}
+        sample = {}
         for name, entry in properties.items():
             is_included = name in required or (depth < _OPTIONAL_UNTIL and not self.brief)
             if is_included and (
                 self.brief or self._resolve_node(entry).get("writeOnly") is not True
             ):
-                members[name] = self.sample(entry, depth + 1)
-        if self.fills and not members and depth <= _OPTIONAL_UNTIL:
-            members = {name: self.sample(properties[name], depth + 1) for name in [*properties][:1]}
-        members |= {name: "sample" for name in required if name not in properties}
+                sample[name] = self.sample(entry, depth + 1)
+        if self.fills and not sample and depth <= _OPTIONAL_UNTIL:
+            sample = {name: self.sample(properties[name], depth + 1) for name in [*properties][:1]}
+        sample |= {name: "sample" for name in required if name not in properties}
         for number in range(
-            len(members), min(_count_keyword(schema, "minProperties", 0), _MOST_ITEMS)
+            len(sample), min(_count_keyword(schema, "minProperties", 0), _MOST_ITEMS)
         ):
             other = schema.get("additionalProperties", {"type": "string"})
-            members[f"member{number + 1}"] = self.sample(other, depth + 1)
-        return members
+            sample[f"member{number + 1}"] = self.sample(other, depth + 1)
+        return sample
 
     def _sample_array(self, schema: Mapping[str, Any], depth: int) -> list[Any]:
         has_item = depth <= _OPTIONAL_UNTIL or (self.fills and not self.brief)
@@ -251,8 +255,8 @@ def _number_bounds(schema: Mapping[str, Any], *, whole: bool) -> tuple[float, fl
     over, under = schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")
     over = least if over is True else _finite_number(over, -math.inf)
     under = most if under is True else _finite_number(under, math.inf)
-    room = min(most, under) - max(least, over)
-    inside = 1 if whole else min(1.0, room / 2)
+    span = min(most, under) - max(least, over)
+    inside = 1 if whole else min(1.0, span / 2)
     return max(least, over + inside), min(most, under - inside)
 
 

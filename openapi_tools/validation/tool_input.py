@@ -63,9 +63,9 @@ def accept_small_input(arguments: object, settings: Settings) -> dict[str, Any] 
     """Return what `accept` returns; None for a large input, and for types other than JSON's."""
     if type(arguments) is not dict:
         return None
-    room = min(settings.max_input_chars, SMALL_TEXT)
+    limit = min(settings.max_input_chars, SMALL_TEXT)
     try:
-        return _InputCopier(room, SMALL_VALUES, True).copy_object(arguments, 1, without=CALL_ID)
+        return _InputCopier(limit, SMALL_VALUES, True).copy_object(arguments, 1, without=CALL_ID)
     except _LargeError:
         return None
 
@@ -104,40 +104,40 @@ class _InputCopier:
 
     def copy_object(self, value: Any, depth: int, *, without: str | None = None) -> dict[str, Any]:
         copied: dict[str, Any] = {}
-        room = 2
+        characters = 2
         is_dict = issubclass(type(value), dict)  # whose class may have an `items` of its own
-        for name, member in dict.items(value) if is_dict else value.items():
+        for name, item in dict.items(value) if is_dict else value.items():
             self._count_values(1)
             if type(name) is str and name == without:
                 continue
             if type(name) is str and name.isascii():
-                room += len(name) + 4
-                if type(member) is str and member.isascii():
-                    room += len(member)
-                    copied[name] = member
+                characters += len(name) + 4
+                if type(item) is str and item.isascii():
+                    characters += len(item)
+                    copied[name] = item
                     continue
             try:
-                copied[self._copy_name(name)] = self._copy_value(member, depth)
+                copied[self._copy_name(name)] = self._copy_value(item, depth)
             except InputError as error:
                 pointer = pointer_token(_printable_name(name)) + error.pointer
                 raise InputError(error.reason, pointer=pointer) from None
-        self._take_characters(room)
+        self._take_characters(characters)
         return copied
 
     def _copy_array(self, value: Any, depth: int) -> list[Any]:
         copied: list[Any] = []
-        room = 2
+        characters = 2
         self._count_values(len(value))
         for item in value:
             if type(item) is str and item.isascii():
-                room += len(item) + 4
+                characters += len(item) + 4
                 copied.append(item)
                 continue
             try:
                 copied.append(self._copy_value(item, depth))
             except InputError as error:
                 raise InputError(error.reason, pointer=f"/{len(copied)}{error.pointer}") from None
-        self._take_characters(room)
+        self._take_characters(characters)
         return copied
 
     def _copy_value(self, value: Any, depth: int) -> Any:
