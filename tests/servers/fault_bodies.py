@@ -35,7 +35,7 @@ def explodes(mebibytes, *, times=1):
 
 
 def deflated(mebibytes):
-    return says(zlib.compress(b"\0" * mebibytes * MEBIBYTE), DEFLATE)
+    return says(lambda: zlib.compress(b"\0" * mebibytes * MEBIBYTE), DEFLATE)
 
 
 def in_one_chunk(_):

@@ -13,7 +13,6 @@ import pytest
 from openapi_tools.redaction import redact_data
 
 MODULES = pattern_costs.modules()
-TREES = {name: pattern_costs.tree_of(module) for name, module in MODULES.items()}
 NOT_FROM_OUTSIDE: dict[str, str] = {}
 """Patterns that read no string from outside, each with the reason; none is left out today."""
 MADE_OF_VALUES = {
@@ -26,6 +25,12 @@ MADE_OF_VALUES = {
     ),
 }
 """Patterns that are made of other values than constants: an example, and of what they are made."""
+
+
+@pytest.fixture(scope="module")
+def trees():
+    """The syntax trees of all modules."""
+    return {name: pattern_costs.tree_of(module) for name, module in MODULES.items()}
 
 
 @pytest.fixture
@@ -41,8 +46,8 @@ def uncollected():
 @pytest.mark.untraced
 @pytest.mark.usefixtures("uncollected")
 @pytest.mark.parametrize("name", MODULES)
-def test_the_cost_of_a_pattern_grows_as_its_string_does(name):
-    found, _ = pattern_costs.patterns_of(MODULES[name], TREES)
+def test_the_cost_of_a_pattern_grows_as_its_string_does(name, trees):
+    found, _ = pattern_costs.patterns_of(MODULES[name], trees)
 
     slow = [
         line
@@ -63,8 +68,8 @@ def test_so_does_that_of_a_pattern_made_of_values(place):
     assert list(pattern_costs.slow_inputs(found)) == []
 
 
-def test_every_pattern_is_found_or_listed():
-    found = [pattern_costs.patterns_of(module, TREES) for module in MODULES.values()]
+def test_every_pattern_is_found_or_listed(trees):
+    found = [pattern_costs.patterns_of(module, trees) for module in MODULES.values()]
     places = {str(each) for patterns, _ in found for each in patterns}
 
     assert {place for _, unknown in found for place in unknown} == set(MADE_OF_VALUES)
