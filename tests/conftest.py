@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import importlib
 import os
 import signal
@@ -92,12 +91,6 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 def pytest_collection_modifyitems(items):
     """Put `LONGEST` before all others; `--dist=loadfile` gives each file to one process."""
     items.sort(key=lambda item: not item.path.as_posix().endswith(LONGEST))
-
-
-def pytest_collection_finish():
-    """Exempt the tests from garbage collection, which would walk 20,000 of them again and again."""
-    gc.collect()
-    gc.freeze()
 
 
 def pytest_deselected(items):

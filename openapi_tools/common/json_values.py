@@ -208,6 +208,16 @@ def dump_json_bytes(value: Any) -> bytes:
     return data
 
 
+_frozen_by_program = False
+
+
+def _has_frozen_objects() -> bool:
+    """Tell whether the program has frozen objects of its own, which have to stay so."""
+    global _frozen_by_program  # noqa: PLW0603 -- counting frozen objects walks over all of them
+    _frozen_by_program = _frozen_by_program or gc.get_freeze_count() > 0
+    return _frozen_by_program
+
+
 @contextmanager
 def paused_gc() -> Iterator[None]:
     """Pause the collector while modules are imported, or a document or a search index is built.
@@ -222,7 +232,7 @@ def paused_gc() -> Iterator[None]:
         yield
     finally:
         if was_enabled:
-            if not gc.get_freeze_count():  # else a program has frozen objects of its own
+            if not _has_frozen_objects():
                 gc.freeze()
                 gc.unfreeze()
             gc.enable()

@@ -20,9 +20,6 @@ def import_by_name(name: str) -> Any:
         return import_module(name)
     finally:
         if was_enabled:
-            if not gc.get_freeze_count():
-                gc.freeze()
-                gc.unfreeze()
             gc.enable()
 
 

@@ -289,6 +289,17 @@ def test_a_method_that_is_no_token_is_skipped():
     assert len(toolset.skipped) == 1
 
 
+def test_objects_that_a_program_has_frozen_stay_frozen():
+    gc.freeze()
+    try:
+        frozen = gc.get_freeze_count()
+        load_tools(document({"/x": {"get": operation()}}))
+
+        assert gc.get_freeze_count() >= frozen > 0
+    finally:
+        gc.unfreeze()
+
+
 def test_a_documents_memory_is_given_back_with_its_tools():
     """Without the help of a collector."""
     circle = {"properties": {"a": {"$ref": "#/components/schemas/A"}}}
