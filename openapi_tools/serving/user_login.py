@@ -57,6 +57,7 @@ _SECONDS = 600.0  # for a whole login
 _POLLS, _PAUSE = 110, 0.5  # a call waits 55 seconds for its login
 _COOKIE, _FORM_COOKIE = "openapi-tools-login", "openapi-tools-form"
 _LONGEST_FORM, _MOST_FIELDS = 64 * 1024, 10
+_LOGIN_LENGTH = 32  # characters of a login's id
 _FLOW = re.compile(r"[A-Za-z0-9_-]{43}")
 _RECORD = TypeAdapter(dict[str, str])
 _REQUIRED_FIELDS = {"flow": {"user", "identity", "login"}}
@@ -146,14 +147,14 @@ class Logins:
         flow = (await self._state.get(key) or b"").decode(errors="replace")
         if not _FLOW.fullmatch(flow):  # missing or damaged
             flow = secrets.token_urlsafe(32)
-            record = {"user": user, "identity": identity.id, "login": _digest(flow)[:32]}
+            record = {"user": user, "identity": identity.id, "login": _digest(flow)[:_LOGIN_LENGTH]}
             await self._put_record("flow", flow, record)
             # Half as long, so that the link of a repeated call is good for five minutes at
             # least.
             await self._state.put(key, flow.encode(), _SECONDS / 2)
         url = f"{self._url}{START}?{urlencode({'flow': flow})}"
         reason = f"{identity.name} needs your login: open {url} in a browser, then call again"
-        login = {"url": url, "id": _digest(flow)[:32]}
+        login = {"url": url, "id": _digest(flow)[:_LOGIN_LENGTH]}
         return CallError("credentials", f"{reason}. The request was not sent.", login=login)
 
     async def wait_for_login(self, login: str) -> bool:
@@ -213,7 +214,8 @@ class Logins:
     async def _redirect(self, record: Record, step: str, cookie: str) -> Response:
         # To this server's own authorization server first, which says who the user is; then to
         # that of the API.
-        state, verifier = secrets.token_urlsafe(32), secrets.token_urlsafe(48)
+        # It begins with the login, so that who opens one link again and again evicts own attempts.
+        state, verifier = record["login"] + secrets.token_urlsafe(32), secrets.token_urlsafe(48)
         attempt = {**record, "step": step, "verifier": verifier, "cookie": _digest(cookie)}
         async with self._open_login(attempt) as (_, plan):
             url = authorization_url(
@@ -335,7 +337,8 @@ def _form_key(cookie: str, flow: str) -> str:
 
 
 def _key(kind: str, name: str) -> str:
-    return state_key(f"{SECRET}login:{kind}", "", digest_of(name))
+    owner = name[:_LOGIN_LENGTH] if kind == "state" else ""
+    return state_key(f"{SECRET}login:{kind}", owner, digest_of(name))
 
 
 def _digest(text: str) -> str:

@@ -11,6 +11,7 @@ from servers.team import Browser, called, link, login_table, post_modern, shop, 
 
 from openapi_tools import load_tools, require_approval
 from openapi_tools.errors import PendingApproval
+from openapi_tools.state.shared_state import MemoryState
 
 
 @pytest.fixture
@@ -192,3 +193,18 @@ async def test_a_damaged_login_is_one_that_has_expired(damaged, issuer, api):
     assert (begun.status_code, ended.status_code) == (404, 404)
     assert "has expired" in begun.text
     assert "has expired" in ended.text
+
+
+async def test_a_link_that_is_opened_again_and_again_evicts_no_login_of_others(issuer, api):
+    state = MemoryState(most_bytes=12_000)
+    auth = table(issuer, client_id="app", client_secret="${SECRET}")
+    async with shop_served(api, auth, users=login_table(issuer), state=state) as site:
+        pages = {user: link(await called(site, issuer.token(user))) for user in ("ada", "eve")}
+        async with Browser("ada") as browser, Browser("eve") as attacker:
+            begun = await browser.get(pages["ada"])
+            for _ in range(40):
+                assert (await attacker.get(pages["eve"])).status_code == 303
+            ended = await browser.go(begun.headers["location"])
+
+        assert ended.status_code == 200, ended.text
+        assert await is_logged_in(site, issuer, "ada")
