@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.learning.shapes import is_name
@@ -13,6 +14,7 @@ from openapi_tools.learning.shapes import is_name
 if TYPE_CHECKING:
     from openapi_tools.learning.schema_places import Keys
 
+_MOST_OF_A_VALUE = 256  # origins in all responses
 _MOST_ORIGINS = 16  # of one value in one response
 _SHORTEST_STRING = 8  # characters; likewise
 _LEAST_INTEGER = 100_000  # that is hardly equal by chance, if it is not round
@@ -62,7 +64,10 @@ class SentValue(NamedTuple):
 class ValueOrigins:
     """The values of all responses so far, and the constants that the caller sent before them."""
 
-    _origins: dict[str, list[Origin]] = field(default_factory=lambda: defaultdict(list))
+    # By value, then by what the rank of an origin depends on: of equal ones the first is the best.
+    _origins: dict[str, dict[tuple[str, str, bool], Origin]] = field(
+        default_factory=lambda: defaultdict(dict)
+    )
     _sent_at: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def add_constant(self, number: int, name: str, value: Any) -> None:
@@ -79,7 +84,9 @@ class ValueOrigins:
             if text is not None and counts[text] < _MOST_ORIGINS:
                 counts[text] += 1
                 origin = Origin(number, step, tool, keys, isinstance(value, str))
-                self._origins[text].append(origin)
+                origins = self._origins[text]
+                if len(origins) < _MOST_OF_A_VALUE:
+                    origins.setdefault((tool, _fold_name(origin.name), origin.is_string), origin)
 
     def find_origin(self, sent: SentValue) -> Origin | None:
         """Return the first of the best origins of a value; None if none is clear."""
@@ -89,7 +96,7 @@ class ValueOrigins:
         is_string = isinstance(sent.value, str)
         ranked = [
             (rank, index, origin)
-            for index, origin in enumerate(self._origins.get(text, ()))
+            for index, origin in enumerate(self._origins.get(text, {}).values())
             if (sent.in_url or origin.is_string == is_string)
             and not self._is_echo(text, origin, sent)
             and (rank := _rank(origin, sent)) is not None
@@ -136,6 +143,7 @@ def _is_identifier(name: str) -> bool:
     return bool(words) and words[-1].lower() in _IDENTIFIERS
 
 
+@lru_cache(maxsize=10_000)
 def _fold_name(name: str) -> str:
     return "".join(_WORDS.findall(name)).casefold()
 

@@ -5,6 +5,7 @@ Spec: Arazzo 1.1.0, section Step Object.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, quote, urlsplit
 
@@ -54,7 +55,7 @@ class ValueLinks:
         expression = f"$response.body#{pointer}" if pointer else "$response.body"
         names = {text: output for output, text in outputs.items()}
         if expression not in names:
-            name = _next_name(make_identifier(origin.name, "body"), outputs)
+            name = _next_name(make_identifier(origin.name, "body"), outputs, Counter())
             outputs[name], names[expression] = expression, name
         self.count += 1
         return f"$steps.{origin.step}.outputs.{names[expression]}"
@@ -79,8 +80,9 @@ class StepWriter:
 
     def __init__(self, toolset: Toolset, summarize: Callable[[OperationTool], str]) -> None:
         self._toolset, self._summarize = toolset, summarize
-        ids = [entry.operation_id for entry in (*toolset, *toolset.skipped)]
-        self._unique_ids = {text for text in ids if text and ids.count(text) == 1}
+        ids = Counter(entry.operation_id for entry in (*toolset, *toolset.skipped))
+        self._unique_ids = {text for text, count in ids.items() if text and count == 1}
+        self._step_numbers: Counter[str] = Counter()
         self.links = ValueLinks()
         self.descriptions: list[str] = []
         self.tool_names: list[str] = []
@@ -94,7 +96,8 @@ class StepWriter:
     def add_step(self, tool: OperationTool, exchange: RecordedExchange, route: Route) -> None:
         """Add the call of an exchange as a step."""
         number = len(self.links.steps)
-        step_id = _next_name(make_identifier(tool.name, "step"), self.links.steps)
+        step_name = make_identifier(tool.name, "step")
+        step_id = _next_name(step_name, self.links.steps, self._step_numbers)
         step: dict[str, Any] = {"stepId": step_id, **self._name_operation(tool)}
         values = _StepValues(self.links, tool, number, self._toolset.producers(tool.name))
         sent = read_parameters(tool, read_url(exchange.url), route)
@@ -209,11 +212,12 @@ class _StepValues:
         return value
 
 
-def _next_name(name: str, names: Container[str]) -> str:
-    number, candidate = 1, name
+def _next_name(name: str, names: Container[str], numbers: Counter[str]) -> str:
+    # `numbers` has the last one of each name: to try all of them again takes long for many steps.
+    candidate = name
     while candidate in names:
-        number += 1
-        candidate = f"{name}_{number}"
+        numbers[name] += 1
+        candidate = f"{name}_{numbers[name] + 1}"
     return candidate
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+import time
 
 import pytest
 import yaml
@@ -304,3 +305,20 @@ def test_recorded_calls_of_tools_become_a_workflow(tmp_path):
         "pet_id": 1,
         "password": "$inputs.password",
     }
+
+
+def test_the_cost_of_a_record_grows_as_its_length_does():
+    def measure(count):
+        exchanges = [
+            exchange("GET", f"/pets?cursor=abc12345{n % 7}", [{"id": f"abc12345{n % 7}"}] * 20)
+            for n in range(count)
+        ]
+        begin = time.process_time()
+        recorded = record(*exchanges)
+        return time.process_time() - begin, recorded
+
+    measure(10)
+    short, _ = measure(150)
+    long, recorded = measure(1200)
+    assert len({step["stepId"] for step in recorded.steps}) == 1200
+    assert long < short * 30  # 64 times when each step looked at all before it
