@@ -204,3 +204,19 @@ def test_a_long_workflow_has_the_turns_that_it_needs():
     arazzo = {**ARAZZO, "workflows": [{**WORKFLOW, "steps": steps}]}
     report = run(make_replay(read_cases(arazzo).workflows, load_tools(SHOP)), arazzo)
     assert (report["passed"], report["calls"]) == (True, 40)
+
+
+def test_a_replay_repeats_no_value_without_end():
+    item = "{$inputs.name}"
+    payload = {"items": [{"itemId": 1, "count": 1}], "note": item * 3_000}
+    order = {**STEPS[1], "requestBody": {"payload": payload}}
+    name = {"type": "string", "default": "x" * 10_000}
+    inputs = {"type": "object", "properties": {"name": name}}
+    workflow = {**WORKFLOW, "inputs": inputs, "steps": [STEPS[0], order]}
+    source = {**ARAZZO, "workflows": [workflow]}
+    model = make_replay(read_cases(source).workflows, load_tools(SHOP))
+
+    (fault,) = run(model, source)["faults"]
+
+    assert fault["type"] == "model_error"
+    assert "a string has more than 10,000,000 characters" in fault["message"]

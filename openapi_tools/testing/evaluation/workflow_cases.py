@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from openapi_tools.toolsets.toolset import Toolset
 
 _LEAST_TURNS = 20
+_LONGEST_FILLED = 10_000_000  # characters of the values in a string
 _EMBEDDED = re.compile(r"\{(\$[^{}]*)\}")
 _SOURCE = re.compile(r"\$sourceDescriptions\.[\w-]+\.")
 # These change the order of the calls, or their arguments, which cases cannot express.
@@ -281,8 +282,20 @@ class _ReplayValues(NamedTuple):
         if is_expression(value):
             return self._evaluate(value)
         if holds_expression(value):
-            return _EMBEDDED.sub(lambda match: self._embed(match[1]), value)
+            return "".join(self._fill_string(value))
         return value
+
+    def _fill_string(self, text: str) -> Iterator[str]:
+        # Each step may repeat the values of the step before many times.
+        size = end = 0
+        for match in _EMBEDDED.finditer(text):
+            value = self._embed(match[1])
+            size += len(value)
+            if size > _LONGEST_FILLED:
+                raise ModelError(f"a string has more than {_LONGEST_FILLED:,} characters.")
+            yield from (text[end : match.start()], value)
+            end = match.end()
+        yield text[end:]
 
     def _embed(self, expression: str) -> str:
         value = self._evaluate(expression)
