@@ -95,8 +95,7 @@ class Inputs:
         schema, wire = argument.schema, argument.wire
         if not visible_text.hides_wire_name(name, wire):
             return schema
-        is_seen = wire.isprintable() and visible_text.strip_hidden(wire) == wire
-        written_name = f"`{wire}`" if is_seen else ascii(wire)
+        written_name = visible_text.quote_name(wire)
         description = f"Sent as {written_name}. {schema.get('description', '')}".rstrip()
         return {**schema, "description": visible_text.truncate_text(description, self._limit)}
 

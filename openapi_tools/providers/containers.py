@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.common.json_schema import map_subschemas
 from openapi_tools.common.json_values import is_equal
+from openapi_tools.common.visible_text import quote_name
 from openapi_tools.providers.forms import CannotExpress, refuse_keywords
 
 if TYPE_CHECKING:
@@ -240,7 +241,7 @@ def describe_renamed(schema: Any, name: str) -> Form:
     """Return the schema of a renamed property, whose description says its name in the API."""
     if not isinstance(schema, dict):
         schema = {} if schema else {"not": {}}
-    description = f"Sent as `{name}`. {schema.get('description', '')}".strip()
+    description = f"Sent as {quote_name(name)}. {schema.get('description', '')}".strip()
     return {**({"anyOf": [schema]} if "$ref" in schema else schema), "description": description}
 
 

@@ -25,6 +25,7 @@ from openapi_tools.common.json_values import (
     unescape_token,
 )
 from openapi_tools.common.setting_fields import DEFAULT_SETTINGS
+from openapi_tools.common.visible_text import strip_hidden
 from openapi_tools.providers.cuts import type_schema
 from openapi_tools.providers.forms import is_anything
 from openapi_tools.providers.memory import Memory
@@ -96,9 +97,22 @@ def write_response_schema(
         _drop_distant(worded, _LARGEST_SHORTENED * max_bytes, memory.shortener.sizes)
     )
     smaller = _fit(branch, max_bytes - json_size(_declare({})), memory.shortener)
+    smaller = transform_schemas(smaller, _omit_hidden_names)
     declared = _declare(smaller)
     is_vague = smaller in ({}, _ANY_OBJECT) or json_size(declared) > max_bytes
     return dict(_ANY_OBJECT) if is_vague else declared
+
+
+def _omit_hidden_names(node: Schema) -> Schema:
+    # Invisible characters carry text to a model. Every object fits without these properties, too.
+    names = node.get("properties", {})
+    hidden = {name for name in names if strip_hidden(name) != name}
+    if not hidden:
+        return node
+    required = [name for name in node.get("required", ()) if name not in hidden]
+    rest = omit_keys(node, ["required"])
+    rest |= {"required": required} if required else {}
+    return {**rest, "properties": omit_keys(names, hidden)}
 
 
 def _fit(schema: Schema, limit: int, shortener: Shortener) -> Schema:

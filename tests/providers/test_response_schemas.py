@@ -309,3 +309,30 @@ def test_schemas_of_published_documents_are_small_valid_and_fit_their_examples(e
         for value in examples_of(root, node):
             result = ToolResult.ok(value)
             assert Draft202012Validator(schema).is_valid(result.as_object()), tool.name
+
+
+def test_text_that_a_person_does_not_see_is_in_no_name_of_a_declared_response():
+    hidden = "pay\U000e0049\U000e0067\u200b"
+    inner = {"type": "object", "properties": {hidden: {"type": "string"}, "b": {}}}
+    schema = {
+        "type": "object",
+        "properties": {hidden: {"type": "string"}, "a": inner, "नमस्\u200dते": {"type": "string"}},
+        "required": [hidden, "a"],
+        "additionalProperties": inner,
+    }
+    text = json.dumps(documented_branch(schema), ensure_ascii=False)
+    assert json.loads(text)["required"] == ["a"]
+    assert "नमस्\u200dते" in text  # a joiner that shapes what is seen
+    assert not {"\U000e0049", "\U000e0067", "\u200b"} & {*text}
+
+
+def test_the_name_in_a_description_of_a_renamed_property_is_seen():
+    hidden = "pay\U000e0049\u200b"
+    body = {"schema": component("Box")}
+    box = {"type": "object", "properties": {hidden: {"type": "string"}}}
+    post = operation(requestBody={"content": {"application/json": body}})
+    toolset = load_tools(document({"/x": {"post": post}}, components={"schemas": {"Box": box}}))
+    (definition,) = toolset.definitions("anthropic")
+    text = json.dumps(definition, ensure_ascii=False)
+    assert r"Sent as 'pay\\U000e0049\\u200b'." in text
+    assert not {"\U000e0049", "\u200b"} & {*text}
