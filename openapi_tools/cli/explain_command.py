@@ -22,10 +22,10 @@ _KINDS = {
 
 
 class ErrorText(NamedTuple):
-    """What is said about an error type.
+    """The explanation of an error type.
 
     Attributes:
-        name: Of the type, or of the exception's class.
+        name: The name of the type or of the exception's class.
         kind: Where it occurs.
         what: What has happened.
         steps: What to do.

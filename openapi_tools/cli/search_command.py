@@ -63,7 +63,7 @@ def search_tools(
 
 
 def _make_hit_rows(hits: Iterable[Hit]) -> Iterator[ToolRow]:
-    # As in the model's text, what was said of an argument above is not repeated.
+    # As in the model's text, the producers of an argument are listed once.
     listed = set[tuple[str, str]]()
     for hit in hits:
         details = [detail for detail in _describe_needs(hit.needs) if detail not in listed]

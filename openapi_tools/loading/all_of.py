@@ -1,8 +1,8 @@
-"""`allOf` merged into one schema, if that says the same, without the properties that are hidden.
+"""Merge `allOf` into one schema, where that is exact, without hidden properties.
 
-Objects that are closed each, as generators write inheritance, are closed over the properties of all
-of them: read word for word such a schema would accept nothing. A direction hides properties that
-any branch marks: `readOnly` in requests, `writeOnly` in responses.
+If each branch is closed, as generators write inheritance, the result is closed over the properties
+of all: taken literally, such a schema would accept nothing. A direction hides properties that any
+branch marks: `readOnly` in requests, `writeOnly` in responses.
 
 Spec: JSON Schema Core 2020-12, sections 10.2.1.1 and 10.3.2; OpenAPI 3.1.1, section 4.8.24; 3.0.4,
 section 4.7.24.1.
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from openapi_tools.common.json_values import Node
     from openapi_tools.loading.references import References, Resource, Target
 
-_MAX_VARIANTS = 200  # schemas that are looked at for one base
-_MAX_BRANCHES = 1000  # schemas in one another's `allOf` that are looked into
+_MAX_VARIANTS = 200  # schemas that are searched for one base
+_MAX_BRANCHES = 1000  # schemas that are searched through `allOf` inside `allOf`
 # A hundred branches with a thousand properties each would copy the growing object a hundred
 # times.
 MAX_COPIES: Final = 200_000  # properties copied while branches are merged; then they stay
@@ -62,7 +62,7 @@ def merge_all(
         and schema["allOf"][0].keys() == {"$ref"}
         and out.keys() <= ANNOTATIONS
     ):
-        return {**schema["allOf"][0], **out}  # words around one component need no `allOf`
+        return {**schema["allOf"][0], **out}  # a description beside one component needs no `allOf`
     branches = [(branch, inline(branch)) for branch in schema["allOf"]]
     parts = [out, *(part for _, part in branches)]
     if _has_rival_closed_objects(parts):
@@ -86,7 +86,7 @@ def merge_all(
         and not out.keys() - ANNOTATIONS
         and not out.keys() & remaining[0].keys()
     ):
-        return {**out, **remaining[0]}  # words around a single branch need no `allOf`
+        return {**out, **remaining[0]}  # a description beside a single branch needs no `allOf`
     if _has_rival_closed_objects([out, *remaining]):
         out, *remaining = _open_for_each_other([out, *remaining])
     return {**out, "allOf": remaining}

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from openapi_tools.loading.tool_operations import DocumentOperations
     from openapi_tools.settings import Settings
 
-LIMIT_BYTES = 512 * 1024 * 1024  # the folder is kept below it: the least used files go first
+LIMIT_BYTES = 512 * 1024 * 1024  # of the folder; the least recently used files go first
 MIN_BYTES = 64 * 1024  # smaller local documents are not cached: parsing them is as fast as a lookup
 
 _FRESH = 100_000_000  # nanoseconds: a file changed more recently may change again with equal times
@@ -104,7 +104,7 @@ class DocumentCache:
         self._fetcher = fetcher
 
     def look_up(self, source: str | os.PathLike[str] | bytes) -> CacheLookup:
-        """Return a document from the cache if its copy is still good, else its source.
+        """Return a document from the cache if its copy is still valid, else its source.
 
         Raises:
             SourceError: The source cannot be read.
@@ -250,7 +250,7 @@ class DocumentCache:
         path = folder() / file.name
         derived_file = self._derived_file(path, file.label)
         with suppress(OSError):
-            if time.time() - path.stat().st_mtime > _DAY:  # to spare a write at each load
+            if time.time() - path.stat().st_mtime > _DAY:  # avoids a write at each load
                 os.utime(path)
         return CacheLookup(
             file, entry, derived_file=derived_file, remarks=(*remarks, *file.remarks)
@@ -291,7 +291,7 @@ def _fetch_changes(fetcher: Fetcher, url: str, label: cache_file.Label) -> Sourc
 
 
 def _hash_address(source: Source) -> str:
-    # The query of an address may be a secret, which a label must not hold.
+    # The query of a URL may be a secret, which a label must not hold.
     return hashlib.sha256(source.uri.encode()).hexdigest()
 
 

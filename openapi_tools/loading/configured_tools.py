@@ -1,4 +1,4 @@
-"""A load by a configuration: its options, and the tools as it selects and shapes them."""
+"""Apply a configuration to a load: its options, the tools it selects, and their shapes."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def apply_lock(toolset: Toolset, file: ConfigFile) -> Toolset:
     """Return the tools that the lock of a configuration accepts, as it accepts them."""
     if not file.data.lock:
         return toolset
-    # Start-up time: few configurations have a lock, and judging changes needs much.
+    # Start-up time: few configurations have a lock, and comparing tools imports many modules.
     from openapi_tools.changes import tool_lock
 
     lock = tool_lock.read_lock(file.folder / file.data.lock)

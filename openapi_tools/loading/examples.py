@@ -53,7 +53,7 @@ def example_values(holder: Node, resource: Resource, references: References) -> 
         for example in examples.values() if isinstance(examples, dict) else ():
             try:
                 node = references.follow(example, resource).node
-            except DocumentError:  # an example that cannot be read does not spoil the request
+            except DocumentError:  # an unreadable example does not make the request unusable
                 continue
             yield from _example_object_values(node)
 

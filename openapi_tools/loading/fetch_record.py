@@ -10,7 +10,7 @@ from openapi_tools.loading.source import Source
 
 
 class FetchRecord:
-    """The results of the fetches of one load, by URL in their order.
+    """The results of one load's fetches, by URL, in order.
 
     The load that fetches adds them. `replay` is for a load that takes them instead of sending
     requests, in memory only: a document may be for one user, or not to be stored.

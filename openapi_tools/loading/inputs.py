@@ -160,7 +160,7 @@ class Inputs:
     def _follow_reference(self, node: Any, resource: Resource) -> Target | None:
         try:
             return self._document.references.follow(node, resource)
-        except DocumentError:  # a response that cannot be read does not spoil the request
+        except DocumentError:  # an unreadable response does not make the request unusable
             return None
 
     def response_schema(self, operation: OperationNode) -> Node | None:
@@ -295,7 +295,7 @@ class Inputs:
         for status, node in as_dict(operation.node.get("responses")).items():
             try:
                 response, resource, _ = self._document.references.follow(node, operation.resource)
-            except DocumentError:  # a response that cannot be read does not spoil the request
+            except DocumentError:  # an unreadable response does not make the request unusable
                 continue
             if isinstance(response, dict):
                 yield str(status), response, resource

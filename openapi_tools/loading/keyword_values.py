@@ -58,7 +58,7 @@ def _is_printable(value: Any, limit: int) -> bool:
 
 
 def is_name(text: str) -> bool:
-    """Return whether a text can be a property's name: short, without control characters."""
+    """Return whether a string can be a property's name: short, without control characters."""
     return _is_printable(text, MAX_LABEL)
 
 

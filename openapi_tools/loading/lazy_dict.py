@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class LazyDict(Node):
-    """A dict whose values are read when they are first used, and then kept."""
+    """A dict whose values are read on first use and then kept."""
 
     __slots__ = ("_names", "_plain", "_read")
 

@@ -97,7 +97,7 @@ def load_tools(
             LoadOptions(source, settings, credentials, overlays, client, strict), select, config
         )
     except errors.OpenAPIToolsError as error:
-        # A traceback of this frame shows no secret.
+        # Tracebacks may show local variables, which here hold secrets.
         source, credentials, overlays, members = "", None, (), {}
         raise errors.strip_traceback(error)  # noqa: B904 -- the same one
 
@@ -105,7 +105,7 @@ def load_tools(
 def load_with_record(
     config: ConfigFile, overrides: Mapping[str, Any], record: FetchRecord | None
 ) -> Toolset:
-    """Load the tools of a configuration as `load_tools`, with a record of what is fetched.
+    """Load the tools of a configuration as `load_tools` does, with a record of its fetches.
 
     Args:
         config: The configuration.
@@ -125,7 +125,7 @@ def load_by_options(
     loop: asyncio.AbstractEventLoop | None = None,
     record: FetchRecord | None = None,
 ) -> Toolset:
-    """Load the tools as `load_tools` does, whose arguments are in the options.
+    """Load tools as `load_tools` does, with its arguments as options.
 
     Args:
         options: How the document is read.
@@ -147,7 +147,7 @@ def load_by_options(
     if callable(options.source):
         options = adapt_application(options)
     reader = DocumentReader(options, record=record, loop=loop)
-    # The collector would walk over the growing document again and again, a third of the time.
+    # Garbage collection would walk the growing document again and again: a third of the time.
     try:
         with paused_gc():
             if reader.can_use_cache:
@@ -190,7 +190,7 @@ def _load_and_write_copy(
     document = reader.parse(lookup.source)
     personal = reader.read_as_user(document)
     operations = find_operations(personal, strict=False)
-    # What one user may see is not for the cache, which does not know who asks.
+    # The cache does not know users, so a document for one user is not cached.
     if personal is document:
         operations = operations._replace(derived_file=lookup.derived_file)
     toolset = make_toolset(operations, reader.options.credentials, reader.options.client)

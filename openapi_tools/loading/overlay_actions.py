@@ -88,7 +88,7 @@ class _OverlayRun:
         parents: dict[Location, set[str | int]] = {}
         for place in places:
             parents.setdefault(place[:-1], set()).add(place[-1])
-        # The deepest parents first: then no place moves before its turn.
+        # The deepest parents first, so that no removal shifts a location that comes later.
         for parent in sorted(parents, key=len, reverse=True):
             node, keys = self._copy_path(parent), parents[parent]
             if isinstance(node, list):

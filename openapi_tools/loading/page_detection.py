@@ -1,7 +1,7 @@
 """Detect from a document how to request the next page of an operation's response.
 
 The signs are names of arguments and of a response's properties, not a list of APIs. An operation
-without plain signs has no paging.
+without clear signs has no paging.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def detect_paging(
     follow: Follow,
     resolve: Callable[[Any], Any],
 ) -> Paging | None:
-    """Return how to ask for an operation's pages; None without plain signs.
+    """Return how to ask for an operation's pages; None without clear signs.
 
     Args:
         operation: How it is called.
@@ -231,8 +231,8 @@ class _Detector:
         return not self._outline.type or self._items is not None
 
     def detect(self) -> Paging | None:
-        """Return the paging by the plainest sign."""
-        # From the author's own word down to a bare limit, which shows that there are pages at most.
+        """Return the paging by the clearest sign."""
+        # From the author's own statement down to a bare limit, which only shows that pages exist.
         return (
             self._detect_pageable()
             or self.detect_cursor(_CURSORS)

@@ -228,7 +228,7 @@ class Schemas:
         converted: Node = {"$ref": f"#/$defs/{self._define_target(node, resource)}"}
         if len(node) == 1:
             return converted
-        # 3.0 ignores what is beside it; words and `nullable` are still meant.
+        # 3.0 ignores keywords beside it, but descriptions and `nullable` are still meant.
         kept = node.keys() if self._ref_siblings else keyword_values.HARMLESS_SIBLINGS
         siblings = {key: node[key] for key in node if key in kept and key != "$ref"}
         if not siblings:
@@ -286,7 +286,7 @@ class Schemas:
             out |= {"description": words} if words else {}
         kind = out.get("type", "string")
         also_null = False
-        # A fast way for most schemas: documents have tens of thousands.
+        # A fast path for most schemas: documents have tens of thousands.
         if not (
             kind.__class__ is str and kind in TYPES and keyword_values.TRANSLATED.isdisjoint(node)
         ):

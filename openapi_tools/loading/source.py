@@ -44,7 +44,7 @@ _BYTE_ORDER_MARKS = (
 )
 _OPENAPI = "'openapi' or 'swagger'"
 _MOST_WARNINGS = 100  # duplicate keys that are named
-_SIGHT = 4096  # bytes by which the kind of a file is seen
+_SIGHT = 4096  # bytes that are read to recognise the kind of a file
 _BRACKET = re.compile(rb"\s*[\[{]")
 # `{a: 1}` is YAML, as JSON wants quotes around keys; so a fault is described by the right
 # parser.
@@ -140,7 +140,7 @@ def read_file(path: Path, settings: Settings) -> Source:
         with open(path, "rb", opener=lambda name, flags: os.open(name, flags | at_once)) as file:
             status = os.fstat(file.fileno())
             _check_kind(status.st_mode, name)
-            # One byte more than allowed tells that the file has grown.
+            # One byte more than allowed shows that the file has grown.
             data = file.read(limit + 1) if status.st_size <= limit else None
         if data is None or len(data) > limit:
             raise too_large(limit, name)
@@ -156,7 +156,7 @@ def read_file(path: Path, settings: Settings) -> Source:
     except ValueError:
         raise SourceError("is not a valid path; name a file or a URL.", source=name) from None
     # References are relative to the path as given, not to where a link leads: no `resolve()`.
-    return Source(data, uri=os.path.abspath(path), name=name)  # noqa: PTH100 -- as said
+    return Source(data, uri=os.path.abspath(path), name=name)  # noqa: PTH100 -- see above
 
 
 def too_large(limit: int, name: str) -> SourceError:

@@ -230,9 +230,9 @@ class _Usability:
 def _find_references(root: Any, local: tuple[str, ...]) -> Collection[Any]:
     refs: dict[Any, Any] = {}
     nodes = [root]
-    for node in nodes:  # which grows on the way: breadth first
+    for node in nodes:  # grows while it is walked, breadth first
         if node.__class__ is not dict or _WATCHED.isdisjoint(node):
-            continue  # half of them
+            continue  # about half of the nodes
         for key in node:
             if key not in _WATCHED:  # before a look at the value, which may be far away in memory
                 continue

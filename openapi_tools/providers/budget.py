@@ -1,8 +1,8 @@
 """Schemas within a budget of bytes: each step has fewer keywords and more descriptions.
 
-The steps only loosen: what a schema accepts, the shortened one accepts. First go words, then equal
-schemas are shared, then large enumerations, the depths, unions and, where nothing else helps,
-properties are described in words.
+The steps only loosen: what a schema accepts, the shortened one accepts. First, descriptions are
+shortened and equal schemas shared; then large enumerations, deep schemas, unions and, where nothing
+else helps, properties are replaced by descriptions.
 
 Spec: JSON Schema 2020-12, Core, section 10, and Validation, section 6.
 """
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     Edit = Callable[[Schema], Schema]  # of one schema
     Step = Callable[[Schema], Schema]  # of a whole one
 
-# More values cost more than they tell; the API names the right ones in its error.
+# More values cost more than they help; the API names the right ones in its error.
 _MOST_VALUES = 24
 _VALUES = ("default", "const", "pattern")
 _WORDY = (*UNREAD, "title", "description")
@@ -90,7 +90,7 @@ class Shortener:
             return schema
         share = [self._share] if sharing else []
         if self._unequal.exceeds(schema, limit):
-            # Whatever words go, it does not fit: nothing is measured in between.
+            # It does not fit whatever is shortened, so nothing in between is measured.
             for step in (self._drop_unread, *share, self._drop_words):
                 schema = step(schema)
         else:

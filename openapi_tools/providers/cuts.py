@@ -264,7 +264,7 @@ def _branch_title(node: Any, root: Schema) -> str:
 
 
 def add_sentence(node: Schema, sentence: str) -> Schema:
-    """Return a schema with a sentence more in its description."""
+    """Return a schema with one more sentence in its description."""
     text = node.get("description")
     before = text.rstrip() if isinstance(text, str) else ""
     if before and not before.endswith((".", "!", "?", "…")):

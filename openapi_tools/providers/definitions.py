@@ -38,11 +38,11 @@ class DescribedTool(Protocol):
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """The tool's name."""
 
     @property
     def description(self) -> str:
-        """What it does."""
+        """What the tool does."""
 
     @property
     def input_schema(self) -> Schema:

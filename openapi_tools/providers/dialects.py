@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 MOST_COUNTED = 10_000  # characters; many engines refuse patterns that count further
 
-HARD = frozenset(  # that a schema may lose to be said in more providers' schemas
+HARD = frozenset(  # keywords that go first where a provider cannot express a schema
     {"not", "if", "then", "else", "contains", "minContains", "maxContains", "dependentSchemas"}
     | {"dependentRequired", "minProperties", "multipleOf", "patternProperties", "prefixItems"}
     | {"propertyNames", "unevaluatedItems", "unevaluatedProperties", "uniqueItems"}
@@ -293,10 +293,10 @@ def _describing_keywords(schema: Form, form: Form, formats: dict[str, set[str]])
 
 
 def iter_looser_schemas(schema: Form) -> Iterator[Form]:
-    """Yield schemas that accept more and tell the rest in words, the closest one first."""
+    """Yield schemas that accept more and describe the rest in words, the closest one first."""
     hard = {key: schema[key] for key in schema if key in HARD}
     rest = {key: schema[key] for key in schema if key not in HARD}
-    if "prefixItems" in hard:  # other items than those are what `items` speaks of
+    if "prefixItems" in hard:  # `items` is about the items after these
         hard |= {"items": rest.pop("items")} if "items" in rest else {}
     description = {key: rest[key] for key in ("description",) if key in rest}
     whole = {key: schema[key] for key in schema if key not in description}

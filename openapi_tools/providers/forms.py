@@ -121,7 +121,7 @@ def _enum_forms(node: Form, types: list[str] | None) -> list[Form]:
 
 
 def intersect_forms(one: Form, other: Form) -> Form | None:
-    """Return the intersection of two forms, with the words of the first; None when it is empty."""
+    """Return the intersection of two forms, with the first's descriptions; None if it is empty."""
     if not one or not other:
         return one or other
     met = {**other, **one}

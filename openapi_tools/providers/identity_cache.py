@@ -23,7 +23,7 @@ _Result = TypeVar("_Result")
 
 
 class IdentityCache(Generic[_Result]):
-    """Results for objects by their ids; the objects are kept, so that an id stays its own."""
+    """Results for objects by their ids; the objects are kept, so that no id is reused."""
 
     def __init__(self) -> None:
         self._results: dict[int, tuple[Any, _Result]] = {}

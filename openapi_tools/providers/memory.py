@@ -1,4 +1,4 @@
-"""What the tools of one document share while their definitions are written."""
+"""Results that the tools of one document share while their definitions are written."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ShapedSchema(NamedTuple):
 
 
 class ShapeEntry(NamedTuple):
-    """A schema, kept so that its id stays its own; its shape; the definitions that this needs.
+    """A schema, kept so that its id is not reused; its shape; the definitions that this needs.
 
     The shape is the same for every number of levels above `deepest`.
     """

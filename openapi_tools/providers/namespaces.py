@@ -43,7 +43,7 @@ class _Member(NamedTuple):
 
 
 class _Group(NamedTuple):
-    """Functions that belong together: the parts of a name, and what a reader is told."""
+    """Functions that belong together: the parts of their namespace's name, and its label."""
 
     parts: tuple[str, ...]
     label: str
@@ -112,7 +112,7 @@ def _split_by_method(group: _Group) -> Iterator[_Group]:
 
 
 def _split_by_name(group: _Group, length: int) -> Iterator[_Group]:
-    """Split by the letters that follow the ones that all names begin with, so many before."""
+    """Split by the letters that follow the common beginning of all names."""
     if len(group.members) <= MOST_FUNCTIONS:
         yield group
         return

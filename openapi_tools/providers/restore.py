@@ -24,7 +24,7 @@ from openapi_tools.validation.json_strings import parse_json_string
 if TYPE_CHECKING:
     from openapi_tools.providers.forms import Form
 
-# A value with many levels and alternatives could take a minute; it is then taken as it came,
+# A value with many levels and alternatives could take a minute; it is then left unchanged,
 # and checked like any other.
 _MOST_RESULTS = 10_000
 _MOST_COMPARISONS = 50_000

@@ -42,21 +42,21 @@ class DefinitionsFile(Protocol):
     """A file beside a cached document, for one form of its tools."""
 
     def read(self) -> bytes | None:
-        """Return what was written; None without it."""
+        """Return the content of the file; None if there is none."""
 
     def write(self, data: bytes) -> None:
         """Write the file, if its document is cached."""
 
 
 class DefinitionsFolder(Protocol):
-    """The place of such files."""
+    """A folder of such files."""
 
     def definitions_file(self, form: str) -> DefinitionsFile:
         """Return the file of the definitions in a form."""
 
 
 class _Record(NamedTuple):
-    """A tool's definition, None where it has none, and the remarks on it, with what they are of."""
+    """A tool's definition, or None, the remarks on it, and the inputs that it was written from."""
 
     value: Schema | None
     notes: list[str]

@@ -56,13 +56,15 @@ def write_stubs(hits: Iterable[Hit], *, python: bool = False) -> str:
     listed = list(hits)
     room = min(_ROOM, _ANSWERED // max(1, len(listed)))
     lines: list[str] = []
-    said: dict[str, str] = {}
+    listed_needs: dict[str, str] = {}
     for hit in listed:
         needs = _group_needs(hit.needs, _name_writer(python))
         new = {
-            arguments: names for arguments, names in needs.items() if said.get(arguments) != names
+            arguments: names
+            for arguments, names in needs.items()
+            if listed_needs.get(arguments) != names
         }
-        said |= new
+        listed_needs |= new
         below = _need_lines(new)
         lines += [_stub_line(hit.tool, room - len("".join(below)), _name_writer(python)), *below]
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""See that files have changed, by their times and sizes."""
+"""Detect changes of files by their times and sizes."""
 
 from __future__ import annotations
 

@@ -226,7 +226,7 @@ class TokenAuthenticator:
 class AuthMiddleware:
     """ASGI middleware that passes requests with a valid token; open paths need none.
 
-    The package's own bearer middleware cannot do it: it answers 401 to a token that could not be
+    The package's own bearer middleware cannot do it: it responds 401 to a token that could not be
     checked (here 503), knows one message for all bad tokens, and takes the first of two tokens.
     """
 
@@ -273,7 +273,7 @@ class AuthMiddleware:
             return self._refuse(401, "invalid_token", str(error))
         except CallError as error:
             self._note(scope, "token_unchecked", f"a token cannot be checked: {error.reason}")
-            # Not 401, after which clients would throw a good token away and log in again.
+            # Not 401, after which clients would discard a valid token and log in again.
             return JSONResponse({"error": "temporarily_unavailable"}, 503, {"Retry-After": "30"})
         if not set(self._inbound.table.scopes) <= set(access.scopes):
             self._note(scope, "token_scope", f"the token of {access.subject} has too few scopes")

@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     Watch = Callable[[str, Event], object]
     Admit = Callable[[str, Toolset], Toolset]
 
-# Loading waits for servers most of the time; the parsing takes turns at the interpreter's lock.
+# Loading mostly waits for servers; the interpreter's lock lets one thread parse at a time.
 _LOADERS = 8  # threads
 _RETRY_SECONDS = 60.0  # until loading an API that failed is retried
-_WATCH_SECONDS = 0.3  # between two looks at watched files
+_WATCH_SECONDS = 0.3  # between two checks of watched files
 
 # The code of a failure for anyone who asks, by its class; the first match counts.
 _REASONS: dict[type[OpenAPIToolsError], str] = {
@@ -107,7 +107,7 @@ class ServedApi:
             return
         try:
             toolset = self.read()
-            # The same objects, so that clients get no notice, and caches of definitions stay.
+            # Unchanged tools stay the same objects: no client is notified, caches stay valid.
             is_same = self.toolset is not None and _tools_digest(self.toolset) == _tools_digest(
                 toolset
             )
@@ -150,7 +150,7 @@ class ServedApi:
 
 
 def _tools_digest(toolset: Toolset) -> str:
-    # Of all that a model sees, and of how the tools call the API.
+    # It covers all that a model sees, and how the tools call the API.
     definitions = [[t.name, t.description, t.input_schema, repr(t.operation)] for t in toolset]
     return digest_of(definitions)
 

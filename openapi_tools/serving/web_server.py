@@ -96,7 +96,7 @@ def freeze_objects() -> None:
     gc.unfreeze()
     gc.collect()
     gc.freeze()
-    # A call makes some thousand objects and hardly any cycles: Python's 700 is every few calls.
+    # A call makes a thousand objects and hardly any cycles: 700, Python's threshold, is too low.
     gc.set_threshold(_YOUNG_OBJECTS, *gc.get_threshold()[1:])
 
 
