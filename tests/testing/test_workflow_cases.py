@@ -177,6 +177,11 @@ REFUSED = {
         "place_order has no such argument; did you mean items?",
     ),
     "list": (("workflows", 0, "steps", 1, "requestBody", "payload"), [], "must be an object"),
+    "no JSON": (
+        ("workflows", 0, "steps", 1, "requestBody", "payload", "items"),
+        [{1: ITEM}],
+        "#/workflows/0: a value is not JSON.",
+    ),
     "branch": ((*STEP, "onSuccess"), [], "onSuccess is not supported"),
     "reference": (
         (*STEP, "parameters"),

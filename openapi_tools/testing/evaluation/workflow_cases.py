@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from openapi_tools.common.arazzo import (
     INPUT,
@@ -129,15 +129,17 @@ def _make_case(workflow: Workflow, toolset: Toolset, source: str, at: int) -> Ev
         }
         for call in calls
     ]
-    return EvalCase.model_validate(
-        {
-            "name": workflow.workflow_id,
-            "task": workflow.task,
-            "expect": {"calls": expected, "order": "exact"},
-            # The usual 20 would end a long workflow before its last step.
-            "limits": {"turns": max(_LEAST_TURNS, 2 * len(calls))},
-        }
-    )
+    case = {
+        "name": workflow.workflow_id,
+        "task": workflow.task,
+        "expect": {"calls": expected, "order": "exact"},
+        # The usual 20 would end a long workflow before its last step.
+        "limits": {"turns": max(_LEAST_TURNS, 2 * len(calls))},
+    }
+    try:
+        return EvalCase.model_validate(case)
+    except ValidationError:  # such as a dict of Python whose keys are no strings
+        raise _StepPlace(source, ("workflows", at)).make_error("a value is not JSON.") from None
 
 
 def _list_calls(workflow: Workflow, toolset: Toolset, source: str, at: int) -> list[WorkflowCall]:
