@@ -11,10 +11,11 @@ from openapi_tools.redaction import MASK, Redactor
 from openapi_tools.redaction.secret_forms import SHORTEST
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
 # Of more secrets only whole strings are masked: each is searched for in all of the data.
 _MOST_SEARCHED = 64
+_LONG = 8  # characters of a secret that is in no name by chance
 
 
 def find_masked(value: Any, masked: Any) -> Iterator[str]:
@@ -50,15 +51,22 @@ def mask_echoes(value: Any, secrets: Collection[str]) -> Any:
     listed = sorted({secret for secret in secrets if len(secret) >= SHORTEST})
     if not listed:
         return value
-    redactor = Redactor.for_exchange(listed[:_MOST_SEARCHED])
+    searched, whole = listed[:_MOST_SEARCHED], frozenset(listed)
+    redactor = Redactor.for_exchange(searched)
     if isinstance(value, bytes):
         return redactor.content(value)
-    return _mask_strings(redactor.data(value), frozenset(listed[_MOST_SEARCHED:]))
+    masked = redactor.data(value)
+    if len(listed) > len(searched):
+        masked = _mask_strings(masked, whole)
+    long = Redactor.for_exchange([secret for secret in searched if len(secret) >= _LONG])
+
+    def is_name(key: str) -> bool:
+        return key not in whole and long.text(key) == key
+
+    return value if masked is value else _restore_names(value, masked, is_name)
 
 
 def _mask_strings(value: Any, secrets: frozenset[str]) -> Any:
-    if not secrets:
-        return value
     match value:
         case dict():
             return {key: _mask_strings(part, secrets) for key, part in value.items()}
@@ -67,3 +75,17 @@ def _mask_strings(value: Any, secrets: frozenset[str]) -> Any:
         case str() if value in secrets:
             return MASK
     return value
+
+
+def _restore_names(value: Any, masked: Any, is_name: Callable[[str], bool]) -> Any:
+    # A short secret such as `test` is in the name `latest` by chance.
+    if isinstance(value, dict):
+        pairs = zip(value.items(), masked.items(), strict=True)
+        return {
+            key if is_name(key) else masked_key: _restore_names(part, masked_part, is_name)
+            for (key, part), (masked_key, masked_part) in pairs
+        }
+    if isinstance(value, list):
+        pairs = zip(value, masked, strict=True)
+        return [_restore_names(part, masked_part, is_name) for part, masked_part in pairs]
+    return masked

@@ -284,16 +284,19 @@ def test_a_recorded_response_repeats_no_marked_value_of_a_form(kind, tmp_path):
 
 def test_words_of_the_document_stay_in_a_record_though_a_marked_value_equals_one(tmp_path):
     async def call():
-        answer = httpx.Response(200, json={"label": "a label", "pin": "label"})
+        body = {"label": "a label", "pin": "label", "latest": "a test", "test": 1}
+        answer = httpx.Response(200, json=body)
         client = httpx.AsyncClient(transport=httpx.MockTransport(lambda _: answer))
         document = api(servers=[{"url": "http://a.test/v1"}])
         async with load_tools(document, client=client, record=tmp_path) as toolset:
-            await toolset.call("add_box", {"body": {"label": "l", "pin": "label"}})
+            body = {"label": "l", "pin": "label", "codes": ["test"]}
+            await toolset.call("add_box", {"body": body})
 
     asyncio.run(call())
     entry = json.loads((tmp_path / "calls.jsonl").read_text())
-    assert entry["request"]["body"] == {"label": "l", "pin": "***"}
-    assert entry["response"]["json"] == {"label": "a label", "pin": "***"}
+    assert entry["request"]["body"] == {"label": "l", "pin": "***", "codes": ["***"]}
+    masked = {"label": "a label", "pin": "***", "latest": "a ***", "***": 1}
+    assert entry["response"]["json"] == masked
 
 
 def base64_strings(record):
