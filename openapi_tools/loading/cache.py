@@ -23,6 +23,7 @@ from platformdirs import user_cache_path
 from openapi_tools._version import __version__
 from openapi_tools.errors import SourceError, format_count
 from openapi_tools.loading import cache_file, cache_folder
+from openapi_tools.loading import source as sources
 from openapi_tools.loading.keyword_values import is_longer
 from openapi_tools.loading.references import Resource
 from openapi_tools.loading.source import (
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     from openapi_tools.settings import Settings
 
 LIMIT_BYTES = 512 * 1024 * 1024  # of the folder; the least recently used files go first
-MIN_BYTES = 64 * 1024  # smaller local documents are not cached: parsing them is as fast as a lookup
 
 _FRESH = 100_000_000  # nanoseconds: a file changed more recently may change again with equal times
 _SECOND = 1_000_000_000
@@ -171,7 +171,7 @@ class DocumentCache:
 
     def _look_up_string(self, source: Any) -> CacheLookup:
         document = read_source(source, self._settings)
-        if len(document.data or b"") < MIN_BYTES:
+        if len(document.data or b"") < sources.MIN_CACHED_BYTES:
             return CacheLookup(source=document)
         digest = document.digest
         name, file = self._open_copy("text", digest)
@@ -279,7 +279,7 @@ def _stamp(path: Path, settings: Settings) -> list[int] | None:
         return None
     if not stat.S_ISREG(status.st_mode):
         return None
-    if not MIN_BYTES <= status.st_size <= settings.max_document_bytes:
+    if not sources.MIN_CACHED_BYTES <= status.st_size <= settings.max_document_bytes:
         return None
     return [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev]
 

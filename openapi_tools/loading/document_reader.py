@@ -21,7 +21,13 @@ from openapi_tools.loading.document import Document
 from openapi_tools.loading.document_overlays import Overlays, list_overlays
 from openapi_tools.loading.plain_data import as_plain_data
 from openapi_tools.loading.references import Resource
-from openapi_tools.loading.source import address_of, parse_document, read_file, read_source
+from openapi_tools.loading.source import (
+    address_of,
+    is_small_file,
+    parse_document,
+    read_file,
+    read_source,
+)
 
 if TYPE_CHECKING:
     import asyncio
@@ -85,7 +91,8 @@ class DocumentReader:
         is_off = os.environ.get("OPENAPI_TOOLS_CACHE", "").strip().lower() == "off"
         # `strict` looks for faults that only the document's own text shows.
         is_possible = not self.options.strict and not isinstance(self.options.source, Mapping)
-        is_on = self.settings.cache and not is_off
+        # Start-up time: a small file needs none of what the cache imports.
+        is_on = self.settings.cache and not is_off and not is_small_file(self.options.source)
         return is_possible and is_on and find_spec("_sqlite3") is not None
 
     @cached_property

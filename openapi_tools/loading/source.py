@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from openapi_tools.settings import Settings
 
 DUPLICATES_BYTES = 1_000_000  # up to this size duplicate keys are looked for by default
+MIN_CACHED_BYTES = 64 * 1024  # smaller local documents are not cached: a lookup takes as long
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(?=\S)")
 # A host and a path. One on this machine, or with a port, most often speaks plain http.
@@ -119,6 +120,15 @@ def address_of(source: object) -> str | Path | None:
             f"{scheme[1].lower()!r} addresses are not read; give the path instead, or http(s)."
         )
     return Path(source)
+
+
+def is_small_file(source: object) -> bool:
+    """Return whether a source is a file that is too small for the cache."""
+    path = address_of(source)
+    try:
+        return isinstance(path, Path) and path.stat().st_size < MIN_CACHED_BYTES
+    except (OSError, ValueError):  # the load that follows says why it cannot be read
+        return False
 
 
 def check_host(source: str) -> None:

@@ -98,9 +98,10 @@ class Observation:
         if self._spans is not None:
             self._spans.end_request(status, error_type)
         self._is_attempt_open, self._is_retry_reported = False, True
-        event = self._make_event("retry", status=status, error_type=error_type)
-        attempt = self._attempts + 1
-        self.publish(replace(event, attempt=attempt, wait=wait, retry_after=retry_after))
+        event = self._make_event(
+            "retry", status=status, error_type=error_type, retry_after=retry_after
+        )
+        self.publish(replace(event, attempt=self._attempts + 1, wait=wait))
 
     def report_result(self, result: ToolResult) -> None:
         """Report the end of the call; only the first report counts."""
@@ -128,14 +129,18 @@ class Observation:
         if self._started is None or self._is_over:
             return
         self._is_over = True
-        event = self._make_event(kind, status=status, error_type=error_type)
+        event = self._make_event(
+            kind, status=status, error_type=error_type, retry_after=retry_after
+        )
         # Spans first: a subscriber that fails must not leave one open.
         if self._spans is not None:
             self._spans.end_request(status, error_type)
             self._spans.end_call(error_type)
-        self.publish(replace(event, retry_after=retry_after))
+        self.publish(event)
 
-    def _make_event(self, kind: EventKind, *, status: int | None, error_type: str) -> Event:
+    def _make_event(
+        self, kind: EventKind, *, status: int | None, error_type: str, retry_after: float | None
+    ) -> Event:
         assert self._started is not None  # noqa: S101 -- checked by the callers
         return replace(
             self._started,
@@ -145,6 +150,7 @@ class Observation:
             status=status,
             error_type=error_type,
             elapsed=time.perf_counter() - self._began,
+            retry_after=retry_after,
         )
 
     def publish(self, event: Event) -> None:

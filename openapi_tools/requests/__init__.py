@@ -93,6 +93,8 @@ def base_url_with_server_path(operation: Operation, settings: Settings) -> str:
 def _fill_variables(server: Server, values: Mapping[str, str]) -> str:
     # Each part is filled on its own: a value with `/`, `?` or `@` in the host would send the
     # credentials to another server.
+    if "{" not in server.url:
+        return server.url  # most
     scheme, mark, rest = server.url.partition("://")
     if not mark:
         return _substitute_variables(server.url, server.variables, values)

@@ -122,7 +122,7 @@ class AuditLog:
 
     def write_call(self, api: str, event: Event) -> None:
         """Write the line of a call that ended."""
-        if event.kind not in ("completed", "error"):
+        if self._file is None or event.kind not in ("completed", "error"):
             return
         is_error = event.kind == "error"
         line = _make_line(caller.get(), api, event.tool, "error" if is_error else "ok")

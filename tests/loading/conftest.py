@@ -16,6 +16,6 @@ def folder(tmp_path, monkeypatch):
 @pytest.fixture
 def eager(folder, monkeypatch):
     """Such a cache, which keeps small documents too, and files that changed just now."""
-    monkeypatch.setattr(cache, "MIN_BYTES", 1)
+    monkeypatch.setattr("openapi_tools.loading.source.MIN_CACHED_BYTES", 1)
     monkeypatch.setattr(cache, "_FRESH", 0)
     return folder

@@ -167,6 +167,7 @@ def test_settings_that_shape_tools_have_files_of_their_own(eager, file):
     assert everything(load_tools(path)) == usual
 
 
+SMALLEST = "openapi_tools.loading.source.MIN_CACHED_BYTES"
 UNUSED = {
     "a strict load": (MUSEUM, {"strict": True}, None),
     "a mapping": (api(), {}, None),
@@ -177,10 +178,8 @@ UNUSED = {
     "a Python without SQLite": (
         MUSEUM, {}, lambda patch: patch.setitem(sys.modules, "_sqlite3", None)
     ),
-    "a small file": (MUSEUM, {}, lambda patch: patch.setattr(cache, "MIN_BYTES", 64 * 1024)),
-    "a small text": (
-        MUSEUM.read_bytes(), {}, lambda patch: patch.setattr(cache, "MIN_BYTES", 64 * 1024)
-    ),
+    "a small file": (MUSEUM, {}, lambda patch: patch.setattr(SMALLEST, 64 * 1024)),
+    "a small text": (MUSEUM.read_bytes(), {}, lambda patch: patch.setattr(SMALLEST, 64 * 1024)),
     "a file that changed just now": (
         MUSEUM, {}, lambda patch: patch.setattr(cache, "_FRESH", time.time_ns())
     ),
@@ -485,8 +484,8 @@ def test_what_a_killed_writer_left_is_removed_in_time(eager):
 _WRITER = """
 import sys
 from openapi_tools import load_tools
-from openapi_tools.loading import cache
-cache.MIN_BYTES, cache._FRESH = 1, 0
+from openapi_tools.loading import cache, source
+source.MIN_CACHED_BYTES, cache._FRESH = 1, 0
 for _ in range(int(sys.argv[2])):
     assert len(load_tools(sys.argv[1])) == 242
     if len(sys.argv) > 3:

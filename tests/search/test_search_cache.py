@@ -22,7 +22,7 @@ def folder(tmp_path, monkeypatch):
     """A cache of the test's own, which keeps small and new documents, too."""
     monkeypatch.setenv("OPENAPI_TOOLS_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.delenv("OPENAPI_TOOLS_CACHE", raising=False)
-    monkeypatch.setattr(cache, "MIN_BYTES", 1)
+    monkeypatch.setattr("openapi_tools.loading.source.MIN_CACHED_BYTES", 1)
     monkeypatch.setattr(cache, "_FRESH", 0)
     return tmp_path / "cache"
 

@@ -119,7 +119,7 @@ def cache_everything(tmp_path, monkeypatch):
     monkeypatch.delenv("OPENAPI_TOOLS_CACHE", raising=False)
     monkeypatch.setenv("OPENAPI_TOOLS_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr("openapi_tools.providers.toolset_definitions.MIN_SECONDS", 0)
-    monkeypatch.setattr("openapi_tools.loading.cache.MIN_BYTES", 1)
+    monkeypatch.setattr("openapi_tools.loading.source.MIN_CACHED_BYTES", 1)
     monkeypatch.setattr("openapi_tools.loading.cache._FRESH", 0)
 
 
