@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 
 _MOST_OF_A_VALUE = 256  # origins in all responses
 _MOST_ORIGINS = 16  # of one value in one response
-_SHORTEST_STRING = 8  # characters; likewise
-_LEAST_INTEGER = 100_000  # that is hardly equal by chance, if it is not round
+# Shorter strings, and smaller or round integers, are often equal by chance.
+_SHORTEST_STRING = 8  # characters
+_LEAST_INTEGER = 100_000
 _ROUND = 1_000
-# Dates, times and decimals are often equal by chance.
+# So are dates, times and decimals.
 _COMMON = re.compile(r"\d{4}-\d\d-\d\d|\d\d:\d\d|[-+]?\d+\.\d+\Z", re.ASCII)
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _IDENTIFIERS = frozenset(

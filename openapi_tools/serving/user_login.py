@@ -214,7 +214,7 @@ class Logins:
     async def _redirect(self, record: Record, step: str, cookie: str) -> Response:
         # To this server's own authorization server first, which says who the user is; then to
         # that of the API.
-        # It begins with the login, so that who opens one link again and again evicts own attempts.
+        # The state begins with the login's id: opening a link repeatedly evicts only its attempts.
         state, verifier = record["login"] + secrets.token_urlsafe(32), secrets.token_urlsafe(48)
         attempt = {**record, "step": step, "verifier": verifier, "cookie": _digest(cookie)}
         async with self._open_login(attempt) as (_, plan):

@@ -51,8 +51,8 @@ _OPEN: set[object] = set()  # generators that close connections when their event
 # In a forked process: the parent's clients, which it must not close.
 _LEFT_BEHIND: list[object] = []
 
-# The slots of a key without those that ended. A lease that ends much later than any may was taken
-# before Redis's clock was set back, as after a failover. What is no set is another program's.
+# Removes slots that ended, and leases that end later than any can: they were taken before Redis's
+# clock was set back, for instance by a failover. A value that is no set is another program's.
 _END_LEASES = """
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]

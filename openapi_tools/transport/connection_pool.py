@@ -1,7 +1,7 @@
 """The HTTP clients of calls: a pool of connections, with network policy, TLS and proxies.
 
 Test doubles such as respx replace the sending functions of httpx or httpcore, which the pool's own
-connections do not pass. A request is given to them where a double has taken their place.
+connections do not pass. While a double is in place, requests are sent through these functions.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ _PROXY_AUTH_REQUIRED = 407
 _PORTS = {"http": 80, "https": 443}
 _PLAIN_OPTIONS = {"stream": True, "follow_redirects": False}
 _httpx_logger = logging.getLogger("httpx")
-# The functions of httpx and httpcore that no double has replaced, by class; and the attributes that
-# httpx's client had last, by whether somebody has replaced one.
+# The functions of httpx and httpcore that are known not to be replaced, by class; and the last
+# attributes of httpx's client that were judged, by whether one of them is replaced.
 _genuine_functions: dict[type, object] = {}
 _judged_attributes: dict[bool, list[tuple[str, object]]] = {}
 
@@ -243,16 +243,16 @@ class _PoolClient(httpx.AsyncClient):
         super().__init__(
             transport=pool,
             trust_env=False,  # proxies are the transport's; .netrc is not wanted
-            timeout=None,  # a call has a deadline for all of it
+            timeout=None,  # each call has one deadline
             cookies=_NoCookies(),
         )
         self._pool = pool
 
     async def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
         """Send a request as httpx does."""
-        # The steps of httpx (authentication, hooks, redirects, cookies) change nothing here, and
-        # take a third of a request's time. They stay where they could be noticed: in the log, and
-        # where a test or a tracer has replaced a method.
+        # httpx's own steps (authentication, hooks, redirects, cookies) change nothing here and take
+        # a third of a request's time. They run only where they would be noticed: if httpx's log is
+        # on, or if a test or a tracer has replaced a method.
         is_plain = options == _PLAIN_OPTIONS and not request.url.userinfo and not self.is_closed
         if not is_plain or _httpx_logger.isEnabledFor(logging.INFO) or _is_client_changed():
             return await super().send(request, **options)
@@ -314,10 +314,10 @@ def _is_replaced(owner: Any) -> bool:
 
 
 def _is_written_with(owner: Any, function: Any) -> bool:
-    # A double may be there when this module is imported, so that the function of that moment proves
-    # nothing. Wrappers copy a function's names, but not the file in which it was written.
+    # A double may be in place when this module is imported, so the function at that time proves
+    # nothing. Wrappers copy a function's names, but not the file in which it is written.
     sibling = inspect.unwrap(owner.aclose)
-    are_functions = inspect.isfunction(function) and inspect.isfunction(sibling)  # and no mocks
+    are_functions = inspect.isfunction(function) and inspect.isfunction(sibling)  # not mocks
     return are_functions and inspect.getfile(function) == inspect.getfile(sibling)
 
 
@@ -360,8 +360,8 @@ class DoubledTransports:
             await transport.aclose()
 
     async def _check_address(self, host: str, port: int, event: str, info: dict[str, Any]) -> None:
-        # After the connection, since httpcore resolves the name itself: only now is the address
-        # known. Nothing of the request has been sent yet.
+        # httpcore resolves the name itself, so the address is known only after the connection is
+        # made. Nothing of the request has been sent yet.
         if event == "connection.connect_tcp.complete":
             stream = info["return_value"]
             try:
