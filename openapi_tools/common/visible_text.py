@@ -88,6 +88,11 @@ def strip_hidden(text: str) -> str:
     return re.sub(_SHAPING_OR_UNSEEN, lambda match: match[1] or "", text)
 
 
+def is_visible(name: str) -> bool:
+    """Return whether a name has characters, and none of them is invisible."""
+    return bool(name) and strip_hidden(name) == name
+
+
 def quote_name(name: str) -> str:
     """Return a name in backticks; with escapes if a part of it is invisible."""
     return f"`{name}`" if name.isprintable() and strip_hidden(name) == name else ascii(name)

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.common.json_schema import DEFINITIONS_PREFIX, is_type
+from openapi_tools.common.visible_text import is_visible
 from openapi_tools.providers.containers import (
     ANYTHING,
     ENTRIES,
@@ -60,7 +61,7 @@ class Strict:
     """
 
     null_for_absent = True  # whether every property is required, and null means absent
-    takes_name = bool  # whether a property's name is allowed
+    takes_name = staticmethod(is_visible)  # whether a property's name is allowed
 
     def with_null(self, schema: Form) -> Form:
         """Return a schema that also accepts null; none that is given here or below does."""

@@ -25,7 +25,7 @@ from openapi_tools.common.json_values import (
     unescape_token,
 )
 from openapi_tools.common.setting_fields import DEFAULT_SETTINGS
-from openapi_tools.common.visible_text import strip_hidden
+from openapi_tools.common.visible_text import is_visible
 from openapi_tools.providers.cuts import type_schema
 from openapi_tools.providers.forms import is_anything
 from openapi_tools.providers.memory import Memory
@@ -106,7 +106,7 @@ def write_response_schema(
 def _omit_hidden_names(node: Schema) -> Schema:
     # Invisible characters carry text to a model. Every object fits without these properties, too.
     names = node.get("properties", {})
-    hidden = {name for name in names if strip_hidden(name) != name}
+    hidden = {name for name in names if name and not is_visible(name)}
     if not hidden:
         return node
     required = [name for name in node.get("required", ()) if name not in hidden]

@@ -326,13 +326,14 @@ def test_text_that_a_person_does_not_see_is_in_no_name_of_a_declared_response():
     assert not {"\U000e0049", "\U000e0067", "\u200b"} & {*text}
 
 
-def test_the_name_in_a_description_of_a_renamed_property_is_seen():
+@pytest.mark.parametrize("profile", ["anthropic", "gemini", "openai_strict"])
+def test_the_name_in_a_description_of_a_renamed_property_is_seen(profile):
     hidden = "pay\U000e0049\u200b"
     body = {"schema": component("Box")}
     box = {"type": "object", "properties": {hidden: {"type": "string"}}}
     post = operation(requestBody={"content": {"application/json": body}})
     toolset = load_tools(document({"/x": {"post": post}}, components={"schemas": {"Box": box}}))
-    (definition,) = toolset.definitions("anthropic")
+    (definition,) = toolset.definitions(profile)
     text = json.dumps(definition, ensure_ascii=False)
     assert r"Sent as 'pay\\U000e0049\\u200b'." in text
     assert not {"\U000e0049", "\u200b"} & {*text}
