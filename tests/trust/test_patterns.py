@@ -33,9 +33,9 @@ def trees():
     return {name: pattern_costs.tree_of(module) for name, module in MODULES.items()}
 
 
-@pytest.fixture
-def uncollected():
-    """Collect nothing for a while: the alarm of a slow match must not end a finalizer instead."""
+@pytest.fixture(scope="module")
+def no_collection():
+    """Pause the collector: the alarm of a slow match must not end a finalizer instead."""
     gc.collect()
     gc.disable()
     yield
@@ -44,7 +44,7 @@ def uncollected():
 
 @pytest.mark.long
 @pytest.mark.untraced
-@pytest.mark.usefixtures("uncollected")
+@pytest.mark.usefixtures("no_collection")
 @pytest.mark.parametrize("name", MODULES)
 def test_the_cost_of_a_pattern_grows_as_its_string_does(name, trees):
     found, _ = pattern_costs.patterns_of(MODULES[name], trees)
