@@ -286,12 +286,12 @@ def _add_hash(name: str, source: str) -> str:
     return f"{name[: MAX_LENGTH - _HASH_LENGTH - 1].rstrip('_-')}_{short_hash(source)}"
 
 
-def argument_names(wires: Iterable[tuple[str, str]]) -> list[str]:
-    """Return an argument name for each (location, wire name): that itself where all take it."""
-    pairs = list(wires)
-    wire_names = [name for _, name in pairs]
+def argument_names(wires: Sequence[tuple[str, str, *tuple[Any, ...]]]) -> list[str]:
+    """Return an argument name for each (location, wire name, …): that itself where all take it."""
+    wire_names = [wire[1] for wire in wires]
     if len(set(wire_names)) == len(wire_names) and all(map(is_portable, wire_names)):
         return wire_names
+    pairs = [wire[:2] for wire in wires]
     portable = [_make_portable(name) for _, name in pairs]
     spelled = Counter(name for _, name in pairs)
     changed = Counter(name for (_, wire), name in zip(pairs, portable, strict=True) if wire != name)

@@ -40,6 +40,7 @@ PRAGMA journal_mode = OFF;
 PRAGMA synchronous = OFF;
 CREATE TABLE part (place TEXT PRIMARY KEY, data BLOB, sum INTEGER);
 """
+_ROW = "SELECT data, sum FROM part WHERE place = ?"
 _DAMAGED = (
     "its cached copy was damaged and has been removed; load it again (docs/cache.md has more)."
 )
@@ -94,7 +95,7 @@ class DocumentFile:
         except (TypeError, ValueError):
             raise UnusableFileError from None
         if whole:
-            self._rows = dict(self._select("SELECT * FROM part"))
+            self._rows = dict(self._read_rows())
             self._connection.close()
 
     def __del__(self) -> None:
@@ -135,20 +136,25 @@ class DocumentFile:
                 data = self._rows[place]
             else:
                 with self._lock:
-                    ((_, data),) = self._select("SELECT * FROM part WHERE place = ?", place)
+                    row = self._connection.execute(_ROW, (place,)).fetchone()
+                data = _check_row(place, *row)
             # A number like `1e400`, which large documents may have, is there as `Infinity`.
             return from_json(data)
-        except (KeyError, ValueError):
+        except (KeyError, TypeError, ValueError, sqlite3.Error):  # no such row, or another type
             raise UnusableFileError from None
 
-    def _select(self, query: str, *values: str) -> Iterator[tuple[str, bytes]]:
+    def _read_rows(self) -> Iterator[tuple[str, bytes]]:
         try:
-            for place, data, total in self._connection.execute(query, values):
-                if not isinstance(data, bytes) or _checksum(place, data) != total:
-                    raise UnusableFileError
-                yield place, data
+            for place, data, total in self._connection.execute("SELECT * FROM part"):
+                yield place, _check_row(place, data, total)
         except (AttributeError, ValueError, sqlite3.Error):  # other columns or types
             raise UnusableFileError from None
+
+
+def _check_row(place: str, data: Any, total: Any) -> bytes:
+    if not isinstance(data, bytes) or _checksum(place, data) != total:
+        raise UnusableFileError
+    return data
 
 
 def _checksum(place: str, data: bytes) -> int:

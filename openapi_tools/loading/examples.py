@@ -18,6 +18,7 @@ from openapi_tools.loading.schema_examples import (
     DefinitionFinder,
     OpenDefinitionError,
     SchemaExamples,
+    fits,
 )
 
 if TYPE_CHECKING:
@@ -71,18 +72,21 @@ def find_fitting_example(values: Iterable[Any], schema: Node, schemas: Schemas, 
 
     It is read as it is meant, as JSON in a string; `ABSENT` where none fits.
     """
+    definitions = DefinitionFinder(schemas.closed_definition)
     for value in islice(values, _MOST):
-        if (meaning := _fit_example(value, schema, schemas, limit)) is not ABSENT:
+        if (meaning := _fit_example(value, schema, definitions, limit)) is not ABSENT:
             return meaning
     return ABSENT
 
 
-def _fit_example(value: Any, schema: Node, schemas: Schemas, limit: int) -> Any:
+def _fit_example(value: Any, schema: Node, definitions: DefinitionFinder, limit: int) -> Any:
     if is_longer(value, limit):
         return ABSENT
+    value = strip_hidden_in(value)
     try:
-        definitions = DefinitionFinder(schemas.closed_definition)
-        return SchemaExamples(schema, definitions).convert_value(strip_hidden_in(value))
+        if fits(schema, value, definitions):
+            return value  # most examples
+        return SchemaExamples(schema, definitions).convert_value(value)
     except OpenDefinitionError:
         return ABSENT
 
@@ -104,10 +108,11 @@ def add_property_examples(
     It is that of the first example whose properties all match, else of the first one.
     """
     best: Node = {}
+    definitions = DefinitionFinder(schemas.closed_definition)
     for value in islice(values, _MOST):
         example = _read_object(value)
         parts = {
-            name: _fit_example(example[name], schema, schemas, limit)
+            name: _fit_example(example[name], schema, definitions, limit)
             for name, schema in properties.items()
             if name in example
         }

@@ -77,7 +77,7 @@ class Inputs:
         return schema
 
     def _build_schema(self, arguments: list[InputArgument]) -> Node:
-        names = visible_text.argument_names([argument[:2] for argument in arguments])
+        names = visible_text.argument_names(arguments)
         pairs = list(zip(names, arguments, strict=True))
         properties = {
             name: argument.schema
@@ -106,7 +106,7 @@ class Inputs:
         template = self._template(operation, parameters)
         content = self._body_content(operation, parameters, kinds)
         arguments, of_body = self._input_arguments(operation, parameters), _body_arguments(content)
-        names = visible_text.argument_names([argument[:2] for argument in arguments + of_body])
+        names = visible_text.argument_names(arguments + of_body)
         count = len(arguments)
         result = Operation(
             method=operation.method,

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _SCALARS = (str, int, float, bool, type(None))
 _STRING = frozenset({str})
+_CLASSES = {str: "string", int: "integer", bool: "boolean", dict: "object", list: "array"}
 # A validator gives the same verdict, but making one costs more than converting the schema.
 # Keywords that are judged here; a schema with others needs a validator.
 _DIRECT = frozenset(
@@ -106,15 +107,15 @@ def _fits_beside_type(schema: Node, value: Any, definitions: DefinitionFinder, d
 
 def _satisfies_all(keywords: frozenset[str], schema: Node, value: Any) -> bool:
     # Loops, here and below: this runs for each value that is shown, and generators cost more.
-    for keyword in _CHECKED.intersection(keywords):
-        if not satisfies(keyword, schema[keyword], value):
+    for keyword in keywords:
+        if keyword in _CHECKS and not satisfies(keyword, schema[keyword], value):
             return False
     return True
 
 
 def _is_one_of(declared: Any, value: Any) -> bool:
     if isinstance(declared, str):
-        return is_type(value, declared)
+        return _CLASSES.get(value.__class__) == declared or is_type(value, declared)
     return any(is_type(value, name) for name in declared)
 
 
@@ -202,7 +203,6 @@ _CHECKS: Mapping[str, Callable[[Any, Any], bool]] = {
     **_OF_ARRAYS,
     **_OF_OBJECTS,
 }
-_CHECKED = frozenset(_CHECKS)
 
 
 class _SchemaExcerpt:
