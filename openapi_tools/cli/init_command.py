@@ -16,6 +16,7 @@ from openapi_tools.cli.case_file import format_cases
 from openapi_tools.cli.output import (
     format_json,
     print_json,
+    print_note,
     print_text,
     print_wrapped,
     write_new_file,
@@ -23,6 +24,7 @@ from openapi_tools.cli.output import (
 from openapi_tools.cli.tool_loading import load_spec, select_tools
 from openapi_tools.common.visible_text import strip_hidden, truncate_text
 from openapi_tools.errors import format_count
+from openapi_tools.redaction import redact_data
 from openapi_tools.testing.evaluation.case_tables import cases_schema
 
 if TYPE_CHECKING:
@@ -80,6 +82,9 @@ def _write_configuration(spec: str | None, output: Path, *, force: bool) -> None
     is_as_written = "://" in spec or str(output) == "-"
     address = spec if is_as_written else os.path.relpath(spec, output.parent)
     text = _format_configuration(address, toolset)
+    if redact_data(address) != address:
+        reason = "the URL has a password or a secret, which the file has now, too"
+        print_note(f"warning: {reason}; share neither.")
     option = output if output.suffix == ".toml" else f"--config {output}"
     _write_file(output, text, len(toolset), f"openapi-tools list {option}", force=force)
 

@@ -5,7 +5,7 @@ import json
 
 import pytest
 from documents import document, operation
-from servers.site import Said, Site
+from servers.site import Said, Site, running
 
 SECRET = "s3cret_Value_7"  # which could be the name of a variable
 ENV = {"TOKEN": SECRET, "ME": "ann", "PASSWORD": SECRET, "PAIR": f"ann:{SECRET}", "EMPTY": ""}
@@ -207,3 +207,21 @@ def test_a_mock_of_a_document_behind_a_login_is_fetched_with_the_credential(
 
     assert done.exit_code == 0, done.output
     assert {asked.path for asked in site.asked} == {"/openapi.json"}
+
+
+@pytest.mark.parametrize("query", ["", "?token=abcd1234", "?a=1"])
+def test_a_secret_in_the_url_of_a_new_configuration_is_named(run, write, tmp_path, query):
+    document = write({"/a": {"get": {}}}).read_bytes()
+
+    async def answer(scope, receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": document})
+
+    with running(answer) as url:
+        address = url.replace("://", "://eve:hunter2@") if not query else f"{url}/o.json{query}"
+        result = run("init", address, "--output", tmp_path / "x.toml")
+
+    assert result.exit_code == 0, result.stderr
+    has_warning = "warning: the URL has a password or a secret" in result.stderr
+    assert has_warning == (query != "?a=1")
+    assert "hunter2" not in result.stderr
