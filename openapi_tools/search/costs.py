@@ -73,20 +73,20 @@ def sum_costs(pairs: Iterable[tuple[int, int]]) -> dict[str, int]:
 
 def exceeds_tokens(tools: Sequence[Any], most: int = MOST_TOKENS) -> bool:
     """Return whether the definitions that MCP clients get take more tokens, by the estimate."""
-    room = most * _BYTES_OF_TOKEN
-    if len(tools) * _LEAST > room:
+    limit = most * _BYTES_OF_TOKEN
+    if len(tools) * _LEAST > limit:
         return True
-    if not _is_more(((tool.description, tool.input_schema) for tool in tools), room):
+    if not _exceeds_bytes(((tool.description, tool.input_schema) for tool in tools), limit):
         return False
     # MCP's are the same beside hints, which would need the operation of each tool.
     write = partial(write_brief_definition, profile="openai", memory=Memory())
-    return _is_more(map(write, tools), room)
+    return _exceeds_bytes(map(write, tools), limit)
 
 
-def _is_more(definitions: Iterable[tuple[str, Any]], room: float) -> bool:
+def _exceeds_bytes(definitions: Iterable[tuple[str, Any]], remaining: float) -> bool:
     for description, schema in definitions:
-        room -= _LEAST + len(dump_json([description, schema]).encode("utf-8", "surrogatepass"))
-        if room < 0:
+        remaining -= _LEAST + len(dump_json([description, schema]).encode("utf-8", "surrogatepass"))
+        if remaining < 0:
             return True
     return False
 

@@ -37,10 +37,10 @@ FIELDS = {
     "parameters": (0.7, 0.9),
     "words": (0.3, 0.9),  # descriptions of parameters
     "values": (0.3, 0.75),  # of their enums
-    "answer": (0.3, 0.9),
+    "response": (0.3, 0.9),
 }
 """How much a field counts, and how much its length does; chosen on public sets."""
-_DEEP, _ANSWER_DEEP = 2, 1  # levels of objects that are read in an input and a response
+_DEEP, _RESPONSE_DEEP = 2, 1  # levels of objects that are read in an input and a response
 _MOST_PROPERTIES = 300  # schemas that are read for a tool
 _MOST_VALUES = 40  # values of an enum that are read
 _COMBINED = ("allOf", "anyOf", "oneOf")
@@ -120,8 +120,8 @@ class Index:
         head, _, body = data.partition(b"\n")
         size, *lengths = json.loads(head)
         starts = pairwise(accumulate(lengths, initial=0))
-        words, ends, tools, weights = (body[start:end] for start, end in starts)
-        terms = words.decode().split("\n") if words else []
+        encoded_terms, ends, tools, weights = (body[start:end] for start, end in starts)
+        terms = encoded_terms.decode().split("\n") if encoded_terms else []
         return cls(size, terms, array("I", ends), array("I", tools), array("f", weights))
 
 
@@ -165,7 +165,7 @@ def tool_texts(tool: Any) -> dict[str, list[str]]:
         "parameters": [name for name, _ in properties],
         "words": [text for text in words if isinstance(text, str)],
         "values": [text for text in values if isinstance(text, str)],
-        "answer": [name for name, _ in _iter_properties(tool.answer_schema, _ANSWER_DEEP)],
+        "response": [name for name, _ in _iter_properties(tool.answer_schema, _RESPONSE_DEEP)],
     }
 
 
@@ -179,14 +179,13 @@ def _iter_properties(schema: Any, deepest: int) -> Iterator[tuple[str, dict[str,
             continue
         seen.add(id(node))
         properties = node.get("properties")
-        for name, member in properties.items() if isinstance(properties, dict) else ():
-            resolved = _follow_reference(member, components)
-            yield (
-                name,
-                resolved if resolved is member else {**resolved, **member} if resolved else {},
-            )
+        for name, part in properties.items() if isinstance(properties, dict) else ():
+            resolved = _follow_reference(part, components)
+            if resolved and resolved is not part:
+                resolved = {**resolved, **part}
+            yield name, resolved
             if depth < deepest and len(waiting) < _MOST_PROPERTIES:
-                waiting.append((member, depth + 1))
+                waiting.append((part, depth + 1))
         for key in _COMBINED:
             if isinstance(branches := node.get(key), list) and len(waiting) < _MOST_PROPERTIES:
                 waiting += [(branch, depth) for branch in branches]

@@ -91,8 +91,8 @@ class _MetaTools:
         if hits:
             return write_stubs(hits)
         close = close_names(query, [tool.name for tool in self._tools])
-        words = excerpt(repr(query), 100)
-        return f"No tool among {len(self._tools)} has the words {words}{close}"
+        query_text = excerpt(repr(query), 100)
+        return f"No tool among {len(self._tools)} has the words {query_text}{close}"
 
     async def describe(self, call: Any, context: Any) -> ToolResult:
         for name in call.arguments["names"][:_DESCRIBED]:

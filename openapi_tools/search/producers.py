@@ -29,11 +29,11 @@ _KEPT = 6
 # Without these bounds the graph of a large document would compare every tool with every key.
 _CANDIDATES = 40  # tools that are compared for a key
 _OBJECTS = 60  # objects of one response that are looked at
-_MEMBERS = 200
+_MOST_PROPERTIES = 200
 _PARTS = 32
 _LEAST = 1.5  # of a key's weight
 _SHARE = 0.12  # of the best score, for others to count
-_APART = 0.35
+_OTHER_RESOURCE_SHARE = 0.35
 _FEW = 5
 _ALIKE = 2  # properties that an object shares with one resource only, at least, to be one
 # A list is the likeliest source of an id; a POST creates the object that has it, which is
@@ -82,7 +82,7 @@ class _Object(NamedTuple):
 
     names: Names
     fields: list[str]
-    members: list[tuple[str, Any]]
+    properties: list[tuple[str, Any]]
     all_names: set[str]
     item: Any
 
@@ -143,12 +143,16 @@ class _Graph:
             rank = {each: -score - counts[each] for each, score in scored.items()}
             least = _SHARE * min(rank.values(), default=0)
             ranked = sorted((e for e in rank if rank[e] <= least), key=lambda e: (rank[e], e))
-            apart = [e for e in ranked[2:] if not self._tools[e].required <= tool.required]
-            apart = [e for e in apart if rank[e] <= _APART * rank[ranked[0]]]
+            of_other_resources = [
+                each
+                for each in ranked[2:]
+                if not self._tools[each].required <= tool.required
+                and rank[each] <= _OTHER_RESOURCE_SHARE * rank[ranked[0]]
+            ]
             if ranked:  # the third one starts from another resource, if one does
-                producers[argument] = list(dict.fromkeys([*ranked[:2], *apart[:1], *ranked]))[
-                    :_KEPT
-                ]
+                producers[argument] = list(
+                    dict.fromkeys([*ranked[:2], *of_other_resources[:1], *ranked])
+                )[:_KEPT]
         return producers
 
     def _score_candidates(self, place: int, tool: _ProducerFacts, ask: _Ask) -> dict[int, float]:
@@ -171,21 +175,21 @@ class _Graph:
 
     def _note_resource(self, facts: _ProducerFacts, tool: Any) -> None:
         if facts.method == "GET" and facts.shape[-1] == "{}" and "{}" not in facts.shape[-2:-1]:
-            answer = tool.answer_schema or {}
+            schema = tool.answer_schema or {}
             resource = " ".join(singular_words("".join(facts.shape[-2:-1])))
-            for name in self._read_object(answer, answer).all_names:
+            for name in self._read_object(schema, schema).all_names:
                 self._owners[name].add(resource)
 
     def _find_yields(self, tool: Any, facts: _ProducerFacts) -> dict[str, float]:
         names = _path_names(facts.shape)
         yields: dict[str, float] = {}
-        answer = tool.answer_schema
-        if answer is None:
+        schema = tool.answer_schema
+        if schema is None:
             self._note_keys(yields, names, ["id"], 1.0)
             return yields
-        waiting: list[tuple[Any, Names, int, bool]] = [(answer, names, 0, False)]
+        waiting: list[tuple[Any, Names, int, bool]] = [(schema, names, 0, False)]
         for node, parent_names, level, listed in waiting:  # grows while it is walked
-            described = self._read_object(node, answer)
+            described = self._read_object(node, schema)
             if described.item is not None and len(waiting) < _OBJECTS:
                 waiting.append((described.item, parent_names, level, True))
             component_names = {name for name, _ in described.names}
@@ -203,12 +207,12 @@ class _Graph:
                 yields, names_of_object, described.fields, 2.0 * listed - 1.5 * level + 1
             )
             wraps = level == 0 and not listed and _GENERIC.isdisjoint(described.fields)
-            for name, member in described.members[: max(0, _OBJECTS - len(waiting))]:
+            for name, part in described.properties[: max(0, _OBJECTS - len(waiting))]:
                 inside = name in _CONTAINERS
                 if inside or level == 0:
                     names = names_of_object if inside else _object_names(name, 1.0)
                     deeper = level + (not inside and not wraps)
-                    waiting.append((member, names, deeper, inside and listed))
+                    waiting.append((part, names, deeper, inside and listed))
         return yields
 
     def _note_keys(
@@ -229,9 +233,9 @@ class _Graph:
             if key in self._keys and weight > yields.get(key, _LEAST):
                 yields[key] = weight
 
-    def _find_similar_resource(self, members: set[str]) -> Names:
+    def _find_similar_resource(self, names: set[str]) -> Names:
         votes: dict[str, float] = defaultdict(float)
-        for owners in filter(None, map(self._owners.get, members)):
+        for owners in filter(None, map(self._owners.get, names)):
             for name in owners:
                 votes[name] += 1 / len(owners)
         best = max(votes, key=votes.__getitem__, default="")
@@ -251,13 +255,13 @@ class _Graph:
         return described
 
     def _read_properties(self, properties: dict[str, Any], described: _Object) -> None:
-        for name, member in islice(properties.items(), _MEMBERS):
+        for name, node in islice(properties.items(), _MOST_PROPERTIES):
             joined = " ".join(singular_words(name))
             described.all_names.add(name)
             if joined in self._fields and len(described.fields) < _CANDIDATES:
                 described.fields.append(joined)
-            if isinstance(member, dict) and not HOLDING.isdisjoint(member):
-                described.members.append((joined, member))
+            if isinstance(node, dict) and not HOLDING.isdisjoint(node):
+                described.properties.append((joined, node))
 
 
 def iter_parts(
@@ -322,7 +326,9 @@ def _find_asks(tool: Any, segments: list[str], schema: Mapping[str, Any]) -> Ite
     last = next((part for part in reversed(segments) if "{" not in part), "")
     for argument in schema.get("required", ()):
         wire, place = variables.get(argument, (argument, -1))
-        before = last if place < 0 else segments[place - 1] if place else ""
+        before = last
+        if place >= 0:
+            before = segments[place - 1] if place else ""
         node = properties.get(argument)
         if isinstance(node, dict) and _identifies(node, schema):
             keys = _asked_keys(

@@ -58,8 +58,8 @@ class Synonyms:
         listed_by_key: dict[Terms, dict[Terms, None]] = {}
         self._methods: dict[str, set[str]] = {}
         for mapping in mappings:
-            for word, others in mapping.items():
-                listed = [term for other in others if (term := _read_terms(other))]
+            for word, synonyms in mapping.items():
+                listed = [term for other in synonyms if (term := _read_terms(other))]
                 if word in _METHODS:
                     for verb in listed:
                         self._methods.setdefault(verb[0], set()).add(word)
@@ -119,7 +119,7 @@ def _common_synonyms() -> Synonyms:
 def _read_table() -> Mapping[str, Sequence[str]]:
     text = files(__package__).joinpath("synonyms.toml").read_text(encoding="utf-8")
     return {
-        word: others for table in tomllib.loads(text).values() for word, others in table.items()
+        word: synonyms for table in tomllib.loads(text).values() for word, synonyms in table.items()
     }
 
 
