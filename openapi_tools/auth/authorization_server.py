@@ -82,7 +82,7 @@ class Reply:
     """A JSON object or form; `wait` is the `Retry-After` in seconds, None without one."""
 
     status: int
-    members: dict[str, Any] = field(repr=False)
+    properties: dict[str, Any] = field(repr=False)
     wait: float | None = None
 
 
@@ -158,9 +158,9 @@ def _read_form(raw: bytes) -> dict[str, Any] | None:
         pairs = parse_qsl(text, True, strict_parsing=True, max_num_fields=_MOST_FIELDS)
     except ValueError:
         return None
-    members: dict[str, Any] = dict(pairs)
-    is_token_form = not _FORM_FIELDS.isdisjoint(members)
-    return members if is_token_form and len(members) == len(pairs) else None
+    fields: dict[str, Any] = dict(pairs)
+    is_token_form = not _FORM_FIELDS.isdisjoint(fields)
+    return fields if is_token_form and len(fields) == len(pairs) else None
 
 
 def _check_status(status: int, wait: float | None) -> None:
@@ -217,9 +217,9 @@ class Endpoints:
 
     async def find_login_url(self, channel: Channel, flow: str) -> str:
         """Return the endpoint where a login begins; a client secret may go to that for devices."""
-        member, key = LOGIN_ENDPOINTS[flow]
+        field_name, key = LOGIN_ENDPOINTS[flow]
         declared = _string_or_empty(self._scheme.flows.get(flow, {}).get(key))
-        return await self._find_endpoint(channel, member, declared, is_secret=flow == DEVICE)
+        return await self._find_endpoint(channel, field_name, declared, is_secret=flow == DEVICE)
 
     def _document_url(self, flow: str | None, *, refresh: bool) -> str:
         flows = self._scheme.flows
@@ -234,11 +234,11 @@ class Endpoints:
         return next(filter(None, urls), "")
 
     async def _find_endpoint(
-        self, channel: Channel, member: str, declared: str, *, is_secret: bool = True
+        self, channel: Channel, field_name: str, declared: str, *, is_secret: bool = True
     ) -> str:
-        name = member.replace("_url", "_endpoint")
+        name = field_name.replace("_url", "_endpoint")
         title = name.replace("_", " ")
-        if url := getattr(self._config, member):
+        if url := getattr(self._config, field_name):
             return self._check_url(url, title)
         # Metadata come from the authorization server itself; the document may be out of date,
         # or somebody else's. So a secret goes to the document's URL only where there are no
@@ -247,7 +247,9 @@ class Endpoints:
         if self.discovery_url:
             url = _string_or_empty((await self.fetch_metadata(channel)).get(name)) or url
         if not url:
-            raise scheme_error(self._name, f"the document has no {title}; set OAuth2({member}=…).")
+            raise scheme_error(
+                self._name, f"the document has no {title}; set OAuth2({field_name}=…)."
+            )
         url = self._check_url(channel.resolve(url), title)
         if is_secret and not self._config.openid_connect_url and not channel.is_allowed(url):
             there, here = origin_of(url), channel.api_origin
@@ -271,14 +273,14 @@ class Endpoints:
                 url = metadata_urls(url)[0]
             reply = await request_json(channel, url)
             self._check_metadata(reply, url)
-            self._metadata = reply.members
+            self._metadata = reply.properties
         return self._metadata
 
     def _check_metadata(self, reply: Reply, url: str) -> None:
         at = origin_of(url)
         if reply.status not in SUCCESS:
             raise scheme_error(self._name, f"{at} returned {reply.status} instead of its metadata.")
-        issuer = _string_or_empty(reply.members.get("issuer"))
+        issuer = _string_or_empty(reply.properties.get("issuer"))
         if not is_protected(issuer) or url not in metadata_urls(issuer):
             shown = repr(excerpt(issuer, 100)) if issuer else "none"
             reason = f"the metadata at {at} has the issuer {shown}, which does not match its URL "

@@ -111,8 +111,8 @@ class Login:
             names_itself = metadata.get("authorization_response_iss_parameter_supported") is True
         elsewhere = tuple(
             url
-            for member, url in urls.items()
-            if not getattr(self._config, member) and not self._channel.is_allowed(url)
+            for field_name, url in urls.items()
+            if not getattr(self._config, field_name) and not self._channel.is_allowed(url)
         )
         return LoginPlan(replace(self._config, **urls), issuer, names_itself, elsewhere)
 
@@ -181,7 +181,7 @@ class Login:
         self._redactor.learn(code.reveal(), passing=True)
         show(device_code)
         # `expires_in` is required (RFC 8628, section 3.2), but not every server sends it.
-        seconds = read_seconds(reply.members.get("expires_in"), largest=86400.0) or 1800.0
+        seconds = read_seconds(reply.properties.get("expires_in"), largest=86400.0) or 1800.0
         try:
             async with asyncio.timeout(seconds):
                 return self._make_entry(
@@ -194,10 +194,10 @@ class Login:
 
     def _read_device_code(self, reply: Reply) -> tuple[Secret, DeviceCode]:
         # RFC 8628, section 3.2.
-        members = reply.members
+        properties = reply.properties
         # Google wrote `verification_url` before there was a standard.
-        url = members.get("verification_uri") or members.get("verification_url")
-        texts = (members.get("device_code"), members.get("user_code"), url)
+        url = properties.get("verification_uri") or properties.get("verification_url")
+        texts = (properties.get("device_code"), properties.get("user_code"), url)
         usable = all(isinstance(text, str) and text.isprintable() and text for text in texts)
         code, user_code, url = map(str, texts)
         if not usable or not is_protected(url) or len(user_code) > _LONGEST_CODE:
@@ -210,7 +210,7 @@ class Login:
         self, plan: LoginPlan, endpoint: TokenEndpoint, code: Secret, reply: Reply
     ) -> Token:
         # RFC 8628, section 3.5.
-        interval = read_seconds(reply.members.get("interval"), largest=60.0) or _INTERVAL
+        interval = read_seconds(reply.properties.get("interval"), largest=60.0) or _INTERVAL
         url, code_parameters = plan.config.token_url, {"device_code": code}
         while True:
             await asyncio.sleep(interval)

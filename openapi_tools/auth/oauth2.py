@@ -131,7 +131,7 @@ class OAuth2:
         """Return the configuration in a mapping; with `expand`, `${NAME}` is read."""
         if not isinstance(members, Mapping):
             _refuse(f"the configuration must be a mapping, not {type(members).__name__}.")
-        names = {member.name for member in fields(cls)}
+        names = {item.name for item in fields(cls)}
         unknown = [name for name in members if name not in names]
         if unknown:
             # An unknown name may be a secret in the wrong place: only a similar known one is shown.
@@ -168,13 +168,13 @@ class OAuth2:
 
     def __repr__(self) -> str:
         parts = []
-        for member in fields(self):
-            value = getattr(self, member.name)
+        for item in fields(self):
+            value = getattr(self, item.name)
             if value not in (None, "", (), {}):
-                is_open = member.name not in (*_SECRETS, "extra")
+                is_open = item.name not in (*_SECRETS, "extra")
                 # The query of a URL may hold a key.
-                text = value.partition("?")[0] if member.name in _URLS else value
-                parts.append(f"{member.name}={text!r}" if is_open else f"{member.name}={MASK}")
+                text = value.partition("?")[0] if item.name in _URLS else value
+                parts.append(f"{item.name}={text!r}" if is_open else f"{item.name}={MASK}")
         return f"OAuth2({', '.join(parts)})"
 
     # Immutable, and a copy would be one more place that holds the secrets.

@@ -73,7 +73,7 @@ class TokenEndpoint:
         del hidden  # a traceback shows this frame
         reply = await request_json(channel, url, form)
         self.raise_for_error(reply, url)
-        token = _read_token(reply.members, scopes=scopes, refresh_token=refresh_token)
+        token = _read_token(reply.properties, scopes=scopes, refresh_token=refresh_token)
         if isinstance(token, str):
             reason = f"the response of the token endpoint at {origin_of(url)} {token}."
             raise CallError("protocol", reason, retryable=False)
@@ -83,9 +83,9 @@ class TokenEndpoint:
 
     def raise_for_error(self, reply: Reply, url: str) -> None:
         """Raise a RefusedError for a response that is an error; GitHub's have the status 200."""
-        if reply.status in SUCCESS and "error" not in reply.members:
+        if reply.status in SUCCESS and "error" not in reply.properties:
             return
-        code, description = (reply.members.get(name) for name in ("error", "error_description"))
+        code, description = (reply.properties.get(name) for name in ("error", "error_description"))
         code = code if isinstance(code, str) and _CODE.fullmatch(code) else ""
         # The code is shown and compared, and a hostile server could return a secret as the
         # code.
@@ -116,17 +116,17 @@ def make_form(config: OAuth2, parameters: Mapping[str, str], grant_type: str = "
 
 
 def _read_token(
-    members: Mapping[str, Any], *, scopes: frozenset[str] | None, refresh_token: Secret | None
+    properties: Mapping[str, Any], *, scopes: frozenset[str] | None, refresh_token: Secret | None
 ) -> Token | str:
     # RFC 6749, section 5.1. A string says why the response is not usable.
-    access, refresh = members.get("access_token"), members.get("refresh_token")
+    access, refresh = properties.get("access_token"), properties.get("refresh_token")
     if not is_sendable(access):
         return f"has no access_token of at most {LONGEST_TOKEN} printable characters"
-    if not _is_bearer(members.get("token_type")):
+    if not _is_bearer(properties.get("token_type")):
         return "has a token_type other than bearer, which is not supported"
     if refresh is not None and refresh != "" and not is_sendable(refresh):
         return f"has a refresh_token that is not a string of at most {LONGEST_TOKEN} characters"
-    now, life = time.time(), members.get("expires_in")
+    now, life = time.time(), properties.get("expires_in")
     # Azure AD's first version, and others, send `"3600"`.
     if isinstance(life, str) and _NUMBER.fullmatch(life.strip()):
         life = float(life)

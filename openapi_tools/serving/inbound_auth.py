@@ -183,7 +183,7 @@ class TokenAuthenticator:
     async def _request_claims(self, token: str) -> dict[str, Any]:
         form = make_form(self.table.client(), {"token": token, "token_type_hint": "access_token"})
         reply = await fetch_json(self.sender, self.table.introspection_url, form)
-        claims = {"iss": self.table.issuer, **reply.members}
+        claims = {"iss": self.table.issuer, **reply.properties}
         if reply.status not in SUCCESS:
             raise CallError("protocol", f"the introspection endpoint returned {reply.status}.")
         if not isinstance(claims.get("active"), bool):  # required by RFC 7662, section 2.2

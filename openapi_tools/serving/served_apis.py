@@ -200,8 +200,8 @@ class ServedApis:
         remaining = dict(records or {})
 
         def read(name: str) -> Toolset:
-            members = {} if state is None else {"state": state}
-            toolset = load_with_record(serving.files[name], members, remaining.pop(name, None))
+            overrides = {} if state is None else {"state": state}
+            toolset = load_with_record(serving.files[name], overrides, remaining.pop(name, None))
             if serving.serve.ask:
                 toolset.add_input_guardrails([require_approval()])
             return toolset if admit is None else admit(name, toolset)

@@ -138,7 +138,7 @@ class SigningKeys:
             self._url or (await fetch_issuer_metadata(self._issuer, self._sender))["jwks_uri"]
         )
         reply = await fetch_json(self._sender, self._url)
-        listed = reply.members.get("keys") if reply.status in SUCCESS else None
+        listed = reply.properties.get("keys") if reply.status in SUCCESS else None
         keys = list(_usable_keys(listed[:_MOST])) if isinstance(listed, list) else []
         if not keys:  # an issuer always has keys, and an empty set would end all sessions
             raise CallError("protocol", f"{origin_of(self._url)} returned no usable keys.")
@@ -150,14 +150,14 @@ async def fetch_issuer_metadata(issuer: str, sender: Sender) -> dict[str, Any]:
     error = CallError("protocol", f"{issuer} has no usable metadata; set jwks_url.")
     for url in dict.fromkeys(metadata_urls(issuer)):
         try:
-            members = (await fetch_json(sender, url)).members
+            metadata = (await fetch_json(sender, url)).properties
         except CallError as failure:
             if failure.kind != "protocol":
                 raise
             continue
-        keys = members.get("jwks_uri")
-        if members.get("issuer") == issuer and isinstance(keys, str) and is_protected(keys):
-            return {**members, "url": url}
+        keys = metadata.get("jwks_uri")
+        if metadata.get("issuer") == issuer and isinstance(keys, str) and is_protected(keys):
+            return {**metadata, "url": url}
     raise error
 
 

@@ -189,8 +189,8 @@ class WebServer:
     async def _context_of(self, request: ServerRequestContext[Any]) -> dict[str, Any]:
         name = self._user_name(request)
         caller.set(name)
-        members = {} if self._access is None else self._access.context_fields(request)
-        return {"user": name, "unknown_tool": partial(self._note_refused_tool, request), **members}
+        fields = {} if self._access is None else self._access.context_fields(request)
+        return {"user": name, "unknown_tool": partial(self._note_refused_tool, request), **fields}
 
     def _user_name(self, request: ServerRequestContext[Any]) -> str:
         return "" if self._access is None else self._access.name_of(request)
