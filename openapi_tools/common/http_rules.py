@@ -106,7 +106,7 @@ def _form_has_override(body: RequestBody | None) -> bool:
     if body is None:
         return False
     form = is_form(body.media_type) or is_multipart(body.media_type)
-    has_name = form and any(member.name.lower() == _OVERRIDE_NAME for member in body.properties)
+    has_name = form and any(item.name.lower() == _OVERRIDE_NAME for item in body.properties)
     return has_name or any(map(_form_has_override, body.choices))
 
 

@@ -250,11 +250,11 @@ class Select:
         if selection is None or isinstance(selection, Select):
             return selection
         if isinstance(selection, Mapping):
-            members = check_keys(selection, tuple(cls.__dataclass_fields__), "select")
+            conditions = check_keys(selection, tuple(cls.__dataclass_fields__), "select")
             # In a file, null is a slip rather than "no limit".
-            if nulls := [name for name in _LISTS if members.get(name, ()) is None]:
+            if nulls := [name for name in _LISTS if conditions.get(name, ()) is None]:
                 raise _selection_error(nulls[0], _TEXTS, None)
-            return cls(**members)
+            return cls(**conditions)
         if callable(selection) and not isinstance(selection, type):
             return cls(where=selection)
         form = 'Select(tags=["…"]), a dict of its conditions, or a function of the tool'
@@ -334,17 +334,17 @@ def context_value(context: object, name: str) -> Any:
     return getattr(context, name, None)
 
 
-def replace_context_values(context: Any, **members: Any) -> Any:
+def replace_context_values(context: Any, **values: Any) -> Any:
     """Return a copy of a context with other values."""
     if context is None or isinstance(context, Mapping):
-        return {**(context or {}), **members}
-    return _ContextOverlay(context, members)
+        return {**(context or {}), **values}
+    return _ContextOverlay(context, values)
 
 
 class _ContextOverlay:
-    def __init__(self, context: Any, members: dict[str, Any]) -> None:
+    def __init__(self, context: Any, values: dict[str, Any]) -> None:
         self._context = context
-        self.__dict__.update(members)
+        self.__dict__.update(values)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):

@@ -21,12 +21,12 @@ _JOINERS = "\u200c\u200d"
 # Invisible characters carry text that a person does not see and a model reads ("ASCII
 # smuggling", with tags of U+E0000).
 _SELECTORS = "\ufe00-\ufe0f"
-_OTHERS = (
+_INVISIBLE = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e"
     "\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     f"\U000e0000-\U000e0fff{_SELECTORS}"
 )
-_UNSEEN = f"{_OTHERS}{_JOINERS}"
+_UNSEEN = f"{_INVISIBLE}{_JOINERS}"
 LONGEST_FOLDED = 60  # characters of a name that means something to APIs in general
 _NO_LETTER_OR_DIGIT = re.compile(r"[^a-z0-9]")
 _LETTER = rf"[^\x00-\x7f{_UNSEEN}]"
@@ -38,7 +38,7 @@ _SHAPING = "|".join(
         "\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f",  # a region's flag
         f"(?<={_HAN})[\U000e0100-\U000e01ef](?![{_UNSEEN}])",
         f"(?<={_MONGOLIAN})[\u180b-\u180d\u180f](?![{_UNSEEN}])",
-        f"(?<={_LETTER})[{_SELECTORS}](?![{_OTHERS}])",
+        f"(?<={_LETTER})[{_SELECTORS}](?![{_INVISIBLE}])",
         "(?<=[#*0-9])\ufe0f(?=\u20e3)",  # a keycap
         f"(?<={_LETTER})[{_JOINERS}](?![{_UNSEEN}])",
         f"(?<={_LETTER}\ufe0f)\u200d(?![{_UNSEEN}])",  # in emoji of several parts
@@ -110,7 +110,7 @@ def strip_hidden_in(value: Any) -> Any:
     if isinstance(value, list):
         return [strip_hidden_in(item) for item in value]
     if isinstance(value, dict):
-        return {strip_hidden_in(name): strip_hidden_in(member) for name, member in value.items()}
+        return {strip_hidden_in(name): strip_hidden_in(item) for name, item in value.items()}
     return value
 
 

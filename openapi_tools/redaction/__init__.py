@@ -193,11 +193,11 @@ def redact_data(
             masked = MASK
         case dict():
             masked = {}
-            for key, member in value.items():
+            for key, item in value.items():
                 inner = schema and schema.property_schema(str(key))
                 named = _is_named_secret(str(key), names)
                 masked[redact_text(str(key))] = redact_data(
-                    member, inner, names, is_secret=named, depth=depth + 1
+                    item, inner, names, is_secret=named, depth=depth + 1
                 )
         case list() | tuple():
             inner_schemas = (schema and schema.item_schema(index) for index in range(len(value)))
@@ -259,11 +259,11 @@ def _iter_strings(value: Any) -> Iterator[str]:
         match waiting.pop():
             case str() as text:
                 yield text
-            case dict() as members:
-                waiting += members
-                waiting += members.values()
-            case list() | tuple() as items:
-                waiting += items
+            case dict() as values:
+                waiting += values
+                waiting += values.values()
+            case list() | tuple() as values:
+                waiting += values
             case int() | float() as number:
                 yield _digits(number)
 
@@ -280,13 +280,13 @@ def _mask_values(value: Any, forms: frozenset[bytes]) -> Any:
         case str():
             return _mask_text(value, forms)
         case dict():
-            members: dict[Any, Any] = {}
-            for key, member in value.items():
+            masked: dict[Any, Any] = {}
+            for key, item in value.items():
                 name = _mask_values(key, forms)
-                while name != key and (name in members or name in value):
+                while name != key and (name in masked or name in value):
                     name += "*"  # two masked names stay two
-                members[name] = _mask_values(member, forms)
-            return members
+                masked[name] = _mask_values(item, forms)
+            return masked
         case list() | tuple():
             return [_mask_values(item, forms) for item in value]
         case int() | float() if _digits(value).encode() in forms:

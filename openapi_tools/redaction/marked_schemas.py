@@ -25,7 +25,7 @@ EXTENSION = "openapi_tools.marked_values"
 _MOST = 2_000  # schemas that are looked at for one value, and values that are remembered
 # What `not` describes is what the value is not.
 _APPLIED = IN_PLACE_KEYWORDS - {"not"}
-_OTHERS = ("patternProperties", "additionalProperties", "unevaluatedProperties")
+_OTHER_KEYWORDS = ("patternProperties", "additionalProperties", "unevaluatedProperties")
 _SEPARATORS = re.compile(r"[\[\].]+")
 
 
@@ -150,7 +150,7 @@ def _listed_properties(node: Node) -> Node:
 def _property_schemas(node: Node, name: str | None) -> Iterator[Node]:
     if name is not None and name in (listed := _listed_properties(node)):
         return (part for part in (listed[name],) if isinstance(part, Mapping))
-    return _schemas_in(node, _OTHERS)
+    return _schemas_in(node, _OTHER_KEYWORDS)
 
 
 def _item_schemas(node: Node, index: int | None) -> Iterator[Node]:

@@ -63,11 +63,11 @@ def _secret_parts(text: str, is_secret: Callable[[str], bool]) -> Iterator[tuple
         if line["boundary"] is not None:
             boundary = line["boundary"].rstrip()
             continue
-        if not (blank := _HEAD_END.search(text, end)):
+        if not (head_end := _HEAD_END.search(text, end)):
             return
         # All fields of one head are read together, folded lines too (RFC 5322, section 2.2.3).
-        names = _PART_NAME.finditer(text, end, blank.start())
-        start = end = blank.end()
+        names = _PART_NAME.finditer(text, end, head_end.start())
+        start = end = head_end.end()
         if any(is_secret(name[str(name.lastgroup)]) for name in names):
             stop = text.find(f"\n--{boundary}", start - 1)
             end = len(text) if stop < 0 else max(start, stop - (text[stop - 1] == "\r"))

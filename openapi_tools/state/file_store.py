@@ -41,11 +41,14 @@ _HANDLE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,199}")
 # 51 bits, guessed only by calls, which are limited.
 _LETTERS = "bcdfghjkmnpqrstvwxyz"  # of the part of a handle that cannot be guessed
 _MARK = rf"-[{_LETTERS}]{{12}}(?=\.|$)"
-_OWN = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9._-]{{0,80}}{_MARK}(?:\.[A-Za-z0-9_-]{{1,15}})?")
+_MARKED_HANDLE = re.compile(
+    rf"[A-Za-z0-9_][A-Za-z0-9._-]{{0,80}}{_MARK}(?:\.[A-Za-z0-9_-]{{1,15}})?"
+)
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 # Windows opens these as devices, with any ending and in any folder.
 _DEVICE = re.compile(r"(?:aux|con|nul|prn|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
-# With the mark a handle stays within `_OWN`, and far below the 255 bytes of most file systems.
+# With the mark a handle stays within `_MARKED_HANDLE`, and far below the 255 bytes that most file
+# systems allow.
 _STEM, _SUFFIX = 80, 16
 
 
@@ -87,7 +90,7 @@ class FolderStore:
         Raises:
             OSError: The file does not exist, or is not a regular one.
         """
-        if not _OWN.fullmatch(handle):
+        if not _MARKED_HANDLE.fullmatch(handle):
             raise FileNotFoundError(handle)
         return _open_regular(self.folder / handle)
 
@@ -189,7 +192,7 @@ class Download:
         self._kind = http_rules.essence(content_type)
         self._charset = http_rules.parameter(content_type, "charset").lower()
         self._most, self._most_in_memory = settings.max_file_bytes, settings.max_response_bytes
-        self._room = settings.max_output_chars
+        self._buffer_limit = settings.max_output_chars
         self.limit = max(self._most, self._most_in_memory)
         self.size = self._taken = 0
         self._waiting = bytearray()
@@ -257,8 +260,10 @@ class Download:
                 masked_whole or named or (not is_binary and http_rules.is_readable(begin))
             )
             if masked_whole:
-                self._room = self._most_in_memory
-        is_large = self._kind == "application/octet-stream" and len(self._waiting) > self._room
+                self._buffer_limit = self._most_in_memory
+        is_large = (
+            self._kind == "application/octet-stream" and len(self._waiting) > self._buffer_limit
+        )
         return is_large or not self._is_text
 
     def _write(self, data: bytes, *, last: bool = False) -> None:

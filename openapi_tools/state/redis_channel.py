@@ -45,24 +45,26 @@ class RedisChannel:
 
     async def run_script(self, script: str, keys: Sequence[str], arguments: Sequence[Word]) -> Any:
         """Run a script and return its response; Redis gets the text only once."""
-        words = (len(keys), *keys, *arguments)
-        return await self._retry.call_with_retry(partial(self._run_once, script, words), _ignore)
+        parameters = (len(keys), *keys, *arguments)
+        return await self._retry.call_with_retry(
+            partial(self._run_once, script, parameters), _ignore
+        )
 
-    async def _run_once(self, script: str, words: Sequence[Word]) -> Any:
+    async def _run_once(self, script: str, parameters: Sequence[Word]) -> Any:
         was_open = self._connection is not None
         try:
-            return await self._evaluate(script, words)
+            return await self._evaluate(script, parameters)
         except LostError:
             # An idle connection may have been closed long ago; only a command notices.
             if not was_open:
                 raise
-            return await self._evaluate(script, words)
+            return await self._evaluate(script, parameters)
 
-    async def _evaluate(self, script: str, words: Sequence[Word]) -> Any:
+    async def _evaluate(self, script: str, parameters: Sequence[Word]) -> Any:
         try:
-            return await self.execute("EVALSHA", _digest(script), *words)
+            return await self.execute("EVALSHA", _digest(script), *parameters)
         except NoScriptError:  # the first time, or after a restart of Redis
-            return await self.execute("EVAL", script, *words)
+            return await self.execute("EVAL", script, *parameters)
 
     async def execute(self, *command: Word) -> Any:
         """Return the response to a command.
