@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 from urllib.parse import unquote, urlsplit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 ErrorType = Literal[
     "invalid_input",
@@ -201,13 +201,21 @@ class MissingExtraError(OpenAPIToolsError, ImportError):
 
 def format_count(count: int, noun: str) -> str:
     """Return a number with its noun: `"1 page"`, `"1,200 pages"`."""
-    return f"{count:,} {noun}{'s' * (count != 1)}"
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def list_names(names: Iterable[str]) -> str:
     """Return a clause of the names to choose from: `"expected body"`, `"expected one of a, b"`."""
     listed = list(names)
-    return f"expected {'one of ' * (len(listed) > 1)}{', '.join(listed) or 'none'}"
+    if len(listed) > 1:
+        return f"expected one of {', '.join(listed)}"
+    return f"expected {listed[0] if listed else 'none'}"
+
+
+def join_first(names: Sequence[str], most: int) -> str:
+    """Return the first names, and a mark if there are others: `"a, b, …"`."""
+    listed = ", ".join(names[:most])
+    return f"{listed}, …" if len(names) > most else listed
 
 
 @contextmanager
@@ -239,7 +247,8 @@ def install_command(extra: str) -> str:
     if origin.get("dir_info", {}).get("editable"):
         return f"pip install --editable {quote(f'{unquote(urlsplit(url).path)}[{extra}]')}"
     control = origin.get("vcs_info", {}).get("vcs")
-    place = f" @ {control}+{url}" if control else f" @ {url}" if url else ""
+    address = f"{control}+{url}" if control else url
+    place = f" @ {address}" if url else ""
     return f"pip install {quote(f'{_NAME}[{extra}]{place}')}"
 
 

@@ -168,7 +168,7 @@ class _SchemaComparison:
             if keyword in _NARROWING and keyword not in new:
                 became = "anyOf now" if keyword == "oneOf" and "anyOf" in new else "gone"
                 yield Difference("", f"{keyword} is {became}", breaking=False)
-            elif keyword not in _KNOWN and not _is_annotation(keyword):
+            elif keyword not in _COMPARED and not _is_annotation(keyword):
                 values = ({keyword: schema.get(keyword)} for schema in (old, new))
                 yield from self._unless_equal(f"{keyword} {_CHANGED}", *values)
 
@@ -365,7 +365,7 @@ _SHAPES: dict[str, type | tuple[type, ...]] = {
     **dict.fromkeys(("anyOf", "required"), list),
     **dict.fromkeys(("additionalProperties", "items"), (dict, bool)),
 }
-_KNOWN = {*_SHAPES, *_RULES, "$defs", "definitions"}
+_COMPARED = {*_SHAPES, *_RULES, "$defs", "definitions"}
 # Keywords that change what their neighbours mean: schemas with them must be equal.
 _WHOLE = {"patternProperties", "prefixItems", "unevaluatedItems", "unevaluatedProperties"}
 _NARROWING = {  # keywords that only refuse: a schema without them permits more

@@ -26,7 +26,7 @@ from openapi_tools.changes.tool_changes import (
 from openapi_tools.codegen.output_state import read_inside, read_manifest, sha256_of
 from openapi_tools.codegen.package_data import ToolRecord, read_records, read_schemes
 from openapi_tools.common.json_values import digest_of, join_pointer
-from openapi_tools.errors import OutputError, SettingsError
+from openapi_tools.errors import OutputError, SettingsError, join_first
 from openapi_tools.model import Operation, SecurityScheme, Skipped
 from openapi_tools.state.atomic_files import replace_file
 
@@ -291,11 +291,11 @@ def apply_lock(
 def _warnings(
     lock: ToolLock, changes: Iterable[LockChange], quarantined: Collection[str] = ()
 ) -> list[str]:
-    states = (
-        "quarantined: " * (change.tool in quarantined) + describe_lock_change(change)
-        for change in changes
-    )
-    return [f"{lock.path.name}: {state}." for state in states]
+    warnings = []
+    for change in changes:
+        state = "quarantined: " if change.tool in quarantined else ""
+        warnings.append(f"{lock.path.name}: {state}{describe_lock_change(change)}.")
+    return warnings
 
 
 def _as_accepted(tool: Any, lock: ToolLock) -> Any:
@@ -324,7 +324,7 @@ def _advice(lock: ToolLock, name: str = "") -> str:
 
 def describe_lock_change(change: LockChange) -> str:
     """Return a change on one line."""
-    lines = ", ".join(change.lines[:_MOST_NAMED]) + ", …" * (len(change.lines) > _MOST_NAMED)
+    lines = join_first(change.lines, _MOST_NAMED)
     return f"{change.tool} {change.verdict}" + (f" ({lines})" if lines else "")
 
 
@@ -350,8 +350,8 @@ def write_lock(lock: ToolLock) -> None:
         OutputError: It cannot be written.
     """
     entries = {name: {"sha256": e.sha256, **e.data} for name, e in lock.entries.items()}
-    members = {"generator": "openapi-tools", "lock": 1, "tools": entries}
-    text = json.dumps(members, indent=1, sort_keys=True) + "\n"
+    lock_data = {"generator": "openapi-tools", "lock": 1, "tools": entries}
+    text = json.dumps(lock_data, indent=1, sort_keys=True) + "\n"
     try:
         replace_file(lock.path, text.encode(), mode=0o666)  # but for the umask: it is no secret
     except OSError as error:

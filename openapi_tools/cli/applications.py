@@ -180,8 +180,9 @@ def _describe_other(value: Any, name: str) -> str:
     parameters = _required_parameters(value)
     if _is_asgi(value):
         takes_three = parameters in (None, len(("scope", "receive", "send")))
-        is_other = inspect.iscoroutinefunction(value) and not takes_three
-        return "an async function without scope, receive and send; name the application." * is_other
+        if inspect.iscoroutinefunction(value) and not takes_three:
+            return "an async function without scope, receive and send; name the application."
+        return ""
     kind = type(value).__name__
     if inspect.isfunction(value) or inspect.isclass(value):
         kind = "class" if inspect.isclass(value) else "function"

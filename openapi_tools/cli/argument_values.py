@@ -174,8 +174,10 @@ def _parse_json(name: str, text: str, expected: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        article = "" if expected == "JSON" else "an " if expected[0] in "aio" else "a "
-        reason = f"{name}: expected {article}{expected}, got {text!r:.100}, which is not valid JSON"
+        kind = f"an {expected}" if expected[0] in "aio" else f"a {expected}"
+        if expected == "JSON":
+            kind = expected
+        reason = f"{name}: expected {kind}, got {text!r:.100}, which is not valid JSON"
         raise click.UsageError(reason + _EXAMPLES.get(expected, ".")) from None
 
 

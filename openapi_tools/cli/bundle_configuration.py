@@ -157,7 +157,9 @@ class BundledApi:
         variables, is_pair = find_variables(value), isinstance(value, list)
         for position, variable in enumerate(variables):
             is_user = is_pair and position == 0 and len(variables) > 1
-            part = ("User" if is_user else "Password") if is_pair else "Credential"
+            part = "Credential"
+            if is_pair:
+                part = "User" if is_user else "Password"
             yield Variable(
                 variable,
                 name if len(variables) == 1 else f"{name}: {part.lower()}",

@@ -62,7 +62,7 @@ class ClientFile:
             reason = f"is not JSON with an object {key!r}; it may have comments. Add by hand: "
             reason += json.dumps({name: entry})
             raise SourceError(reason, source=str(self.path)) from None
-        return text + "\n" * (before.endswith("\n") or not before)
+        return f"{text}\n" if before.endswith("\n") or not before else text
 
     def write(self, text: str) -> None:
         """Replace the file with a text, with its own line ends, byte order mark and mode.
@@ -122,11 +122,11 @@ class _UnfaithfulError(Exception):
 
 
 def _check_unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
-    if len(members) < len(pairs):
+    value = dict(pairs)
+    if len(value) < len(pairs):
         (twice, _), *_ = Counter(name for name, _ in pairs).most_common(1)
         raise _UnfaithfulError(f"has the key {json.dumps(twice[:100])} twice in one object.")
-    return members
+    return value
 
 
 def _parse_float(text: str) -> float:

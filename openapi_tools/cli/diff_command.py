@@ -16,7 +16,7 @@ from openapi_tools.cli.styles import style_label
 from openapi_tools.cli.text_layout import wrap_text
 from openapi_tools.cli.tool_loading import load_source, parse_source, select_tools
 from openapi_tools.conformance.findings import Finding
-from openapi_tools.errors import format_count
+from openapi_tools.errors import format_count, join_first
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -97,6 +97,6 @@ def _load_side(spec: str) -> Any:
 
 def _create_finding(change: dict[str, Any]) -> Finding:
     names = change["tools"]
-    tools = ", ".join(names[:_LISTED]) + ", …" * (len(names) > _LISTED)
+    tools = join_first(names, _LISTED)
     severity, rule = "error" if change["breaking"] else "note", change["kind"].replace(" ", "-")
     return Finding(change["pointer"], f"{change['message']} ({tools})", severity, rule)

@@ -39,7 +39,7 @@ _HEAD = """\
 # See the tools with `openapi-tools list FILE`, and what they cost with `openapi-tools stats FILE`.
 # `openapi-tools init --schema` writes a JSON Schema for editors; docs/shaping.md has every key.
 """
-_ANSWERS = """\
+_RESPONSES = """\
 # [answers]                     # smaller responses, for every tool
 # drop = ["*_url", "_links"]    # properties to leave out, at any depth
 # nulls = false                 # leave out properties that are null
@@ -105,7 +105,7 @@ def _format_configuration(source: str, toolset: Toolset) -> str:
         _format_select(tools),
         _format_credentials(toolset.security_schemes),
         ["# [settings]", "# timeout = 30.0              # seconds for a whole call"],
-        _ANSWERS.splitlines(),
+        _RESPONSES.splitlines(),
         *map(_format_tool, tools[:1]),
     ]
     return _HEAD + "".join("\n" + "\n".join(part) + "\n" for part in parts if part)

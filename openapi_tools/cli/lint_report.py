@@ -10,7 +10,7 @@ from openapi_tools.cli.output import clean
 from openapi_tools.cli.styles import style_label, style_secondary
 from openapi_tools.cli.text_layout import wrap_text
 from openapi_tools.common.json_values import join_pointer, split_pointer
-from openapi_tools.errors import format_count
+from openapi_tools.errors import format_count, join_first
 from openapi_tools.toolsets.document_info import document_pointer
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def _format_group(
     )
     for finding in listed:
         place = describe_place(finding.pointer, names) or "(document)"
-        details = ", ".join(finding.details[:_LISTED]) + ", …" * (len(finding.details) > _LISTED)
+        details = join_first(finding.details, _LISTED)
         yield from _wrap(f"{place}{details and f': {details}'}", width, margin=_MARGIN)
     if rest := len(group.findings) - len(listed):
         more = _wrap(f"… and {rest:,} more", width, margin=_MARGIN)

@@ -27,6 +27,8 @@ def write_page(toolset: Toolset, file: Path, changes: Any = None, *, check: bool
             file.write_bytes(content)
     except OSError as error:
         raise click.ClickException(f"{file}: {error.strerror}.") from None
-    state = ("would change" if check else "written") if is_stale else "up to date"
+    state = "up to date"
+    if is_stale:
+        state = "would change" if check else "written"
     print_note(f"page: {state}, {format_count(len(toolset), 'tool')} in {file}")
     return is_stale

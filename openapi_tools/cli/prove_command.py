@@ -147,7 +147,9 @@ def _style_verdict(verdict: str, width: int) -> str:
 def _create_finding(proof: Proof, fail_on: str) -> Finding:
     severity = "note" if proof.verdict == "not judged" else "error"
     severity = "warning" if _is_excused(proof, fail_on) else severity
-    rule = proof.verdict.replace(" ", "-") + "-by-document" * (proof.cause == "document")
+    rule = proof.verdict.replace(" ", "-")
+    if proof.cause == "document":
+        rule += "-by-document"
     message = f"{proof.tool}: {elide_middle(proof.reason)}"
     return Finding(proof.pointer, message, severity, rule)
 
@@ -156,6 +158,6 @@ def _create_case(proof: Proof, fail_on: str) -> ReportCase:
     # A program that reads the report fails if the exit code is 1.
     is_excused = _is_excused(proof, fail_on)
     outcome = "skipped" if is_excused else _OUTCOMES.get(proof.verdict, "skipped")
-    verdict = proof.verdict + " by the document" * (proof.cause == "document")
+    verdict = f"{proof.verdict} by the document" if proof.cause == "document" else proof.verdict
     message = f"{verdict}: {clean(elide_middle(proof.reason), lines=False)}"
     return ReportCase(proof.tool, outcome, message, proof.cause or outcome)

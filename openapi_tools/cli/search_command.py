@@ -22,7 +22,7 @@ from openapi_tools.cli.tool_loading import find_tool, load_spec, select_tools
 from openapi_tools.cli.tool_table import format_tool_table, make_row
 from openapi_tools.common.json_values import select_attributes
 from openapi_tools.common.options import why_skipped
-from openapi_tools.errors import format_count
+from openapi_tools.errors import format_count, join_first
 from openapi_tools.search.index import terms
 from openapi_tools.search.stubs import describe_signature, write_stub, write_stubs
 
@@ -80,7 +80,7 @@ def _print_table(rows: Sequence[ToolRow], width: int, total: str) -> None:
 def _describe_needs(needs: Needs) -> Iterator[tuple[str, str]]:
     arguments_by_producers: dict[str, list[str]] = {}
     for argument, names in needs.items():
-        listed = ", ".join(names[:_MOST_PRODUCERS]) + ", …" * (len(names) > _MOST_PRODUCERS)
+        listed = join_first(names, _MOST_PRODUCERS)
         arguments_by_producers.setdefault(listed, []).append(argument)
     for listed, arguments in arguments_by_producers.items():
         yield "needs", f"{', '.join(arguments)} from {listed}"

@@ -13,7 +13,7 @@ import click
 from openapi_tools.cli.output import print_note
 from openapi_tools.common.options import close_names, expand_variables
 from openapi_tools.configuration.toml_tables import has_apis
-from openapi_tools.errors import CallError, OpenAPIToolsError, SettingsError
+from openapi_tools.errors import CallError, OpenAPIToolsError, SettingsError, join_first
 from openapi_tools.loading.load import load_tools
 from openapi_tools.serving.serving_tables import RoleTable, read_serving, user_credential
 from openapi_tools.toolsets.toolset import Toolset
@@ -184,7 +184,7 @@ def view_api(
 def _choose_api(path: Path, serving: Serving, api: str | None) -> str:
     names = [*serving.files, *serving.faults]
     if api is None:
-        listed = ", ".join(names[:_LISTED]) + ", …" * (len(names) > _LISTED)
+        listed = join_first(names, _LISTED)
         reason = f"configures {len(names)} APIs; choose one with --api ({listed})."
         raise click.UsageError(f"{path} {reason}")
     if api not in names:
@@ -243,7 +243,8 @@ def _describe_roles(roles: Mapping[str, RoleTable], user: ServerUser) -> str:
     if not roles:
         return f"the server has no roles, so {user.name} sees every tool."
     names = [name for name, role in roles.items() if user.has_role(role)]
-    line = f"{user.name} has the role{'s' * (len(names) > 1)} {', '.join(names)}"
+    noun = "role" if len(names) == 1 else "roles"
+    line = f"{user.name} has the {noun} {', '.join(names)}"
     if not names:
         line = f"{user.name} has no role, so the server shows no tools"
     possible = [] if user.is_static else [*_list_possible_roles(roles, user)]

@@ -215,11 +215,11 @@ def load_configured(
     overlays: Sequence[Any] = (),
 ) -> Toolset:
     """Load the tools of a source and a configuration with the options of this command."""
-    members = read_setting_options()
-    members |= {name: value for name, value in (settings or {}).items() if value is not None}
+    values = read_setting_options()
+    values |= {name: value for name, value in (settings or {}).items() if value is not None}
     if option_values().get("no_cache", True):
-        members["cache"] = False
-    chosen = make_settings(members or None)
+        values["cache"] = False
+    chosen = make_settings(values or None)
     try:
         with show_progress("Reading the document"):
             toolset = load_tools(

@@ -26,7 +26,7 @@ from openapi_tools.conformance.argument_words import find_unclear_arguments
 from openapi_tools.conformance.confusable_tools import MOST_COMPARED, find_confusions
 from openapi_tools.conformance.findings import Finding
 from openapi_tools.conformance.routes import operation_at
-from openapi_tools.errors import format_count
+from openapi_tools.errors import format_count, join_first
 from openapi_tools.requests.path_notations import read_template
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ _LONGEST_ID = 80
 _DEEPEST = 4
 _TELLING_KEYWORDS = ASSERTION_KEYWORDS | {"format", "items", "additionalProperties", "properties"}
 _MOST_LIST_PROPERTIES = (
-    4  # members of an object that is no more than a list with its total, next page and links
+    4  # properties of an object that is no more than a list with its total, next page and links
 )
 
 
@@ -174,7 +174,7 @@ def _check_arguments(place: LintedOperation, _root: Node) -> Iterator[Finding]:
         if not follow_references(schema, part).get("description")
     ]
     if undescribed:
-        names = ", ".join(undescribed[:_MOST_SHOWN]) + ", …" * (len(undescribed) > _MOST_SHOWN)
+        names = join_first(undescribed, _MOST_SHOWN)
         share = f"{len(undescribed)} of {format_count(len(properties), 'argument')}"
         message = f"{share} without a description: {names}."
         yield place.make_finding("undescribed-arguments", "hint", message, tuple(undescribed))
@@ -280,7 +280,7 @@ def _check_unions(root: Node, place: str, node: Node) -> Iterator[Finding]:
         alternatives = node.get(keyword)
         if "discriminator" in node or not isinstance(alternatives, list):
             continue
-        parts = [follow_references(root, member) for member in alternatives]
+        parts = [follow_references(root, alternative) for alternative in alternatives]
         pairs = combinations(enumerate(parts), 2)
         indistinguishable = (
             (a, b) for (a, one), (b, two) in pairs if not _can_tell_apart(one, two, root)

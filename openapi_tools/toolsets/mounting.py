@@ -7,7 +7,7 @@ import sys
 from contextlib import AbstractContextManager, AsyncExitStack, nullcontext
 from typing import TYPE_CHECKING, Any, Protocol
 
-from openapi_tools.errors import SettingsError
+from openapi_tools.errors import SettingsError, join_first
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator
@@ -37,7 +37,7 @@ async def mount_tools(toolset: MountableTools, coordinator: Any) -> Callable[[],
     mounted_names = mounted if isinstance(mounted, dict) else {}
     taken = sorted(tool.name for tool in toolset if tool.name in mounted_names)
     if taken:
-        names = ", ".join(taken[:_NAMED]) + (", …" if len(taken) > _NAMED else "")
+        names = join_first(taken, _NAMED)
         hint = "load or generate yours with a prefix, or select others."
         raise SettingsError(f"tools with these names are already mounted: {names}; {hint}")
     async with AsyncExitStack() as stack:

@@ -213,30 +213,30 @@ def _check_decided(settings: Settings, decided: Mapping[str, Any]) -> None:
 def options_of(config: Mapping[str, Any] | None) -> dict[str, Any]:
     """Turn a mount plan's configuration into options of `load_tools`; reads `${NAME}`."""
     parts = check_keys(config, _KEYS, "configuration")
-    members = check_keys(parts.get("settings"), None, "settings")
+    values = check_keys(parts.get("settings"), None, "settings")
     if parts.get(_BASE_URL) is not None:
-        members[_BASE_URL] = parts[_BASE_URL]
-    base_url = members.get(_BASE_URL)
-    if _BASE_URL in members:
-        members[_BASE_URL] = expand_variables(base_url, _BASE_URL, secret=False)
+        values[_BASE_URL] = parts[_BASE_URL]
+    base_url = values.get(_BASE_URL)
+    if _BASE_URL in values:
+        values[_BASE_URL] = expand_variables(base_url, _BASE_URL, secret=False)
     select = check_keys(parts.get("select"), _SELECT_KEYS, "select")
     credentials = check_keys(parts.get("credentials"), None, "credentials")
     return {
         "select": Select.parse(select) if select else None,
         "credentials": credentials,
-        "settings": _read_settings(members, str(base_url)),
+        "settings": _read_settings(values, str(base_url)),
     }
 
 
-def _read_settings(members: dict[str, Any], base_url: str) -> Settings:
+def _read_settings(values: dict[str, Any], base_url: str) -> Settings:
     # An error names the variables of the environment; it does not show their values.
     try:
-        return make_settings(members)
+        return make_settings(values)
     except SettingsError:
         variables = ", ".join(f"${{{name}}}" for name in VARIABLE.findall(base_url))
         if not variables:
             raise
-    make_settings({name: value for name, value in members.items() if name != _BASE_URL})
+    make_settings({name: value for name, value in values.items() if name != _BASE_URL})
     raise SettingsError(f"{_BASE_URL}: {variables} is not an http:// or https:// URL.")
 
 
