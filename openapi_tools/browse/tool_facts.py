@@ -49,9 +49,11 @@ def _server_urls(tool: OperationTool) -> list[str]:
 
 def _tool_shape(operation: Operation) -> dict[str, dict[str, Any]]:
     # What a configuration sets and the schema does not show.
-    answer, pages = (asdict(part) if part else {} for part in (operation.answer, operation.paging))
+    response_shape, pages = (
+        asdict(part) if part else {} for part in (operation.answer, operation.paging)
+    )
     limits = select_attributes(operation, ("timeout", "wait"))
-    parts = {"fixed": operation.fixed, "limits": limits, "answers": answer, "pages": pages}
+    parts = {"fixed": operation.fixed, "limits": limits, "answers": response_shape, "pages": pages}
     return {
         name: {key: value for key, value in part.items() if name == "fixed" or value or value == 0}
         for name, part in parts.items()

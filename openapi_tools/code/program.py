@@ -102,7 +102,9 @@ def _parameter_list(tool: Any) -> str:
         f"{name}: {kind} = __unset" for name, kind in kinds.items() if name not in required
     ]
     required_parts = [f"{name}: {kinds.get(name, '__Any')}" for name in required]
-    return ", ".join([*required_parts, *["*"] * bool(optional_parts), *optional_parts])
+    if optional_parts:
+        optional_parts.insert(0, "*")
+    return ", ".join([*required_parts, *optional_parts])
 
 
 def _python_type(node: Any) -> str:

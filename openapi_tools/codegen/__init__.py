@@ -46,7 +46,7 @@ _CALLS = set(MODELS.values())
 _COLON = ": "
 _LOADS = "json.loads("
 _ESCAPE = re.compile(r"\\(?:x..|u\{[0-9A-F]+\}|u.{4}|U.{8}|.)")  # of Python, or of Elixir
-_MEMBERS = re.compile(r".*?[]}],|.+")  # of compact JSON, each up to a closing bracket
+_PIECES = re.compile(r".*?[]}],|.+")  # of compact JSON, each up to a closing bracket
 _FLAGGED = re.compile(r"""(?:"0\.0\.0\.0"|["'](?:/tmp|/var/tmp|/dev/shm))""")
 
 
@@ -99,7 +99,7 @@ def write_json_text(value: Any, *, indent: int, lead: int) -> Code:
     lines = (
         [flat]
         if source_width(flat) <= width
-        else _split_text(text, width, units=_MEMBERS, after=", ")
+        else _split_text(text, width, units=_PIECES, after=", ")
     )
     return Code(_LOADS + _indented_lines(lines, indent) + ")")
 
@@ -160,7 +160,7 @@ def _write_compact_json(value: Any) -> str:
         containers = [
             n.values() if type(n) is dict else n for n in level if type(n) in (dict, list)
         ]
-        if not (level := [member for members in containers for member in members]):
+        if not (level := [item for items in containers for item in items]):
             return text
     raise OpenAPIToolsError(f"a value is nested deeper than {_JSON_LEVELS} levels; use '$ref'.")
 

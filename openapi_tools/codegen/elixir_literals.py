@@ -69,10 +69,10 @@ def _write_value(value: Any, indent: int, width: int, depth: int) -> str:
         is_text = isinstance(value, str) and not isinstance(value, Code)
         return _write_heredoc(value, indent) if is_text else _write_scalar(value)
     opening, entries, closing = parts
-    members = list(entries)
+    items = list(entries)
     lines = [
-        _write_entry(key, member, indent + 2, (depth + 1, int(number < len(members))))
-        for number, (key, member) in enumerate(members, start=1)
+        _write_entry(key, item, indent + 2, (depth + 1, int(number < len(items))))
+        for number, (key, item) in enumerate(items, start=1)
     ]
     inside = "\n" + ",\n".join(lines) + f"\n{' ' * indent}" if lines else ""
     return f"{opening}{inside}{closing}"
@@ -94,9 +94,9 @@ def _write_entry(key: str, value: Any, indent: int, place: tuple[int, int]) -> s
 
 def _split_value(value: Any) -> BracketedParts | None:
     if isinstance(value, AtomMap):
-        return "%{", ((f"{_write_atom(key)}: ", member) for key, member in value.items()), "}"
+        return "%{", ((f"{_write_atom(key)}: ", item) for key, item in value.items()), "}"
     if isinstance(value, Mapping):
-        return "%{", ((f"{_write_scalar(key)} => ", member) for key, member in value.items()), "}"
+        return "%{", ((f"{_write_scalar(key)} => ", item) for key, item in value.items()), "}"
     if isinstance(value, list | tuple):
         opening, closing = "[]" if isinstance(value, list) else "{}"
         return opening, (("", item) for item in value), closing

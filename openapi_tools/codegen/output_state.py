@@ -86,7 +86,7 @@ def add_manifest(files: Mapping[str, str], data: PackageData, *, layout: str) ->
         for name, operation in operations
         if short_name(operation.operation_id, operation.method, operation.path, prefix) == name
     }
-    members = {
+    manifest = {
         "generator": "openapi-tools",
         "version": __version__,
         "api": data.api,
@@ -96,7 +96,7 @@ def add_manifest(files: Mapping[str, str], data: PackageData, *, layout: str) ->
         **({"short_names": short_names} if short_names else {}),
         "files": {path: sha256_of(text.encode()) for path, text in sorted(files.items())},
     }
-    return {**files, manifest_name(data.api, layout): _write_json(members) + "\n"}
+    return {**files, manifest_name(data.api, layout): _write_json(manifest) + "\n"}
 
 
 def _write_json(value: Any) -> str:
@@ -111,10 +111,10 @@ def _write_json(value: Any) -> str:
 def read_manifest(text: str | bytes | None) -> Manifest | None:
     """Read a manifest; None unless it is valid, with plain paths. Unknown keys are ignored."""
     try:
-        members = json.loads(text.decode() if isinstance(text, bytes) else text or "")
+        manifest = json.loads(text.decode() if isinstance(text, bytes) else text or "")
     except (ValueError, RecursionError):
         return None
-    match members:
+    match manifest:
         case {
             "generator": "openapi-tools",
             "version": str(),
@@ -127,7 +127,7 @@ def read_manifest(text: str | bytes | None) -> Manifest | None:
             is_plain_path(path) and isinstance(file_digest, str) and _DIGEST.fullmatch(file_digest)
             for path, file_digest in files.items()
         ):
-            short_names = members.get("short_names")
+            short_names = manifest.get("short_names")
             is_valid = isinstance(short_names, dict) and all(
                 isinstance(v, str) for v in short_names.values()
             )

@@ -90,7 +90,9 @@ def _character_width(character: str) -> int:
     if character == _TRIPLE:
         return 3
     is_zero = unicodedata.category(character) in ("Mn", "Me") and character not in _SINGLE
-    return 0 if is_zero else 2 if unicodedata.east_asian_width(character) in "WF" else 1
+    if is_zero:
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
 def cut_to_columns(text: str, start: int, width: int) -> int:

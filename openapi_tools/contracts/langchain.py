@@ -231,7 +231,9 @@ class _SchemaInliner:
     def _inline_property(self, schema: Any, path: str) -> Any:
         # LangChain drops True and False under the name `title`, so both become objects.
         inlined = self.inline(schema, path)
-        return inlined if isinstance(inlined, dict) else {} if inlined else {"not": {}}
+        if isinstance(inlined, dict):
+            return inlined
+        return {} if inlined else {"not": {}}
 
     def _inline_reference(self, schema: dict[str, Any], path: str) -> dict[str, Any]:
         name = schema["$ref"].removeprefix("#/$defs/")

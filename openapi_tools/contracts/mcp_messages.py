@@ -72,16 +72,16 @@ def make_call_result(
         lambda text: {"type": "text", "text": replace_surrogates(text)},
         lambda data, kind: {"type": "image", "data": data, "mimeType": kind},
     )
-    answer: dict[str, Any] = {"content": [*contents, *links], "isError": result.is_error}
+    fields: dict[str, Any] = {"content": [*contents, *links], "isError": result.is_error}
     has_images = any(content["type"] == "image" for content in contents)
     # Versions before 2026-07-28 allow only an object here; an image would be sent twice.
     if result.success and isinstance(result.output, dict) and not has_images:
-        answer["structuredContent"] = result.output
+        fields["structuredContent"] = result.output
     elif result.success and tool is not None and declares_response(tool):
-        answer["structuredContent"] = result.as_object()  # the protocol asks for one
+        fields["structuredContent"] = result.as_object()  # the protocol asks for one
     if job := result.metadata.get("job"):
-        answer["_meta"] = {JOB: job}
-    return types.CallToolResult.model_validate(answer)
+        fields["_meta"] = {JOB: job}
+    return types.CallToolResult.model_validate(fields)
 
 
 def list_lifetimes(seconds: float) -> dict[CacheableMethod, CacheHint]:

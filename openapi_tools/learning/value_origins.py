@@ -118,7 +118,9 @@ def _rank(origin: Origin, sent: SentValue) -> int | None:
     produces = origin.tool in sent.producers
     is_id = bool(other) and name.endswith(other) and _is_identifier(origin.name)
     if _is_specific(sent.value):
-        return 0 if name == other else 1 if produces and is_id else 2
+        if name == other:
+            return 0
+        return 1 if produces and is_id else 2
     # An `id` of `1` may belong to anything, unless the document names its producer.
     is_own_name = len(_WORDS.findall(sent.name)) > 1 or produces
     identifies = sent.is_path or _is_identifier(sent.name)

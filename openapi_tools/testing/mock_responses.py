@@ -245,7 +245,7 @@ def _resolve_examples(value: Any, document: Document, depth: int = 0) -> Any:
             if "value" in resolved
             else value
         )
-    return {key: _resolve_examples(member, document, depth + 1) for key, member in value.items()}
+    return {key: _resolve_examples(item, document, depth + 1) for key, item in value.items()}
 
 
 def _encode_value(value: Any, media_type: str) -> bytes:

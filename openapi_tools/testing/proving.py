@@ -11,6 +11,7 @@ import jsonschema_rs
 from openapi_tools.common.http_rules import essence, is_form, is_json, is_multipart, is_wildcard
 from openapi_tools.common.json_schema import transform_schemas
 from openapi_tools.common.json_values import (
+    as_list,
     follow_references,
     join_pointer,
     omit_keys,
@@ -267,7 +268,7 @@ def _without_files(value: Any) -> Any:
 
 def _has_empty(value: Any) -> bool:
     # RFC 6570, section 2.3: an empty list or map is undefined, and leaves nothing on the wire.
-    parts = value if isinstance(value, list) else value.values() if isinstance(value, dict) else ()
+    parts = value.values() if isinstance(value, dict) else as_list(value)
     return value in ({}, []) or any(part is None or _has_empty(part) for part in parts)
 
 
