@@ -102,11 +102,11 @@ def test_secrets_that_look_so_are_warned_of_and_not_shown(tmp_path):
     deep: dict[str, Any] = {"type": "string", "default": secret}
     for _ in range(60):
         deep = {"type": "object", "properties": {"properties": deep, "apiKey": {"enum": [secret]}}}
-    started = time.monotonic()
+    started = time.process_time()
 
     report = generate_package(document(with_body(deep)), tmp_path / "out", name="museum")
 
-    assert time.monotonic() - started < 10
+    assert time.process_time() - started < 10
     (warning,) = {warning for warning in report.warnings if "apiKey" in warning}
     assert secret not in warning
 

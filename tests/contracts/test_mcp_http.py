@@ -6,7 +6,7 @@ import shutil
 import socket
 import subprocess
 import sys
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import httpx
 import pytest
@@ -31,9 +31,13 @@ SPACE = "io.modelcontextprotocol/"
 
 
 class Api:
-    """A transport whose response to `/a` waits until `ended` is set; `/b` has one at once."""
+    """A transport whose response to `/a` waits until `ended` is set; `/b` has one at once.
+
+    `seconds` is how long it waits at most, from the arrival of the request.
+    """
 
     def __init__(self, value=None):
+        self.seconds = 30
         self.arrived, self.ended, self.left = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self.value = {"a": 1} if value is None else value
         self.requests = []
@@ -43,7 +47,8 @@ class Api:
         if request.url.path == "/a":
             self.arrived.set()
             try:
-                await asyncio.wait_for(self.ended.wait(), 30)
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self.ended.wait(), self.seconds)
             except asyncio.CancelledError:
                 self.left.set()
                 raise
@@ -197,7 +202,7 @@ async def test_a_slow_call_shows_signs_of_life(era, api, accept, sign):
 async def test_progress_is_reported_on_a_stream_only(era, api, accept, monkeypatch):
     monkeypatch.setattr("openapi_tools.contracts.mcp._FIRST_PROGRESS", 0.01)
     monkeypatch.setattr("openapi_tools.contracts.mcp._PROGRESS_INTERVAL", 0.01)
-    asyncio.get_running_loop().call_later(0.5, api.ended.set)
+    api.seconds = 0.5
     async with peer_of(api.server(), era) as peer:
         response = await peer.call("a", accept=accept, _meta={"progressToken": "p"})
 
@@ -451,7 +456,7 @@ async def test_a_slow_call_keeps_its_connection_through_nginx(
     async def note(*facts):
         heard.append(facts)
 
-    asyncio.get_running_loop().call_later(3, api.ended.set)
+    api.seconds = 3
     async with (
         hosted(api.server()) as url,
         gateway(tmp_path, url) as outer,
@@ -479,7 +484,7 @@ async def test_the_client_of_fastmcp_hears_of_progress_and_asks_its_user(api, mo
         asked.append(message)
         return {}
 
-    asyncio.get_running_loop().call_later(1, api.ended.set)
+    api.seconds = 1
     server = api.server(require_approval())
     async with (
         hosted(server) as url,

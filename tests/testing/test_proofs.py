@@ -57,8 +57,8 @@ PROVED = {  # proved, not judged, failed
 def proofs_of(path):
     loaded = []
     api = mock_api(lambda: loaded[0], refuse=False, state=False)
-    more = {"base_url": ADDRESS, "anonymous": True, "check_responses": True}
-    loaded.append(load_tools(corpus.FOLDER / path, client=api.client(), **more))
+    options = {"base_url": ADDRESS, "anonymous": True, "check_responses": True, "timeout": 600}
+    loaded.append(load_tools(corpus.FOLDER / path, client=api.client(), **options))
     return asyncio.run(prove_tools(loaded[0], api))
 
 
