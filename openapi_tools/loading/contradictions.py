@@ -73,7 +73,7 @@ def resolve_contradictions(
     """Change a converted schema, in place, so that a value of the document's own fits it.
 
     Args:
-        out: Without inner schemas of its own but `items`, or with all of them.
+        out: The schema, with all of its inner schemas or with `items` alone.
         also_null: Whether null is accepted beside what the schema says.
         may_be_empty: Whether it may stand for the empty value alone, as an alternative may.
         reads_pattern: Whether a pattern may be compiled, which takes time.

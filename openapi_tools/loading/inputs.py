@@ -69,7 +69,7 @@ class Inputs:
         key = (id(content), *map(id, arguments))
         if key not in self._schemas:
             schema = self._build_schema(arguments + _body_arguments(content))
-            self._schemas[key] = (schema, arguments)  # which keeps their ids
+            self._schemas[key] = (schema, arguments)  # an id is unique while its object lives
         schema = self._schemas[key][0].copy()
         schema["properties"] = schema["properties"].copy()
         if "required" in schema:

@@ -137,8 +137,8 @@ class Shortener:
         return self._edit_all(schema, _drop_unread)
 
     def _word_steps(self) -> list[Step]:
-        # Words of definitions last: several tools or arguments refer to them, and the
-        # arguments' own words tell more. First sentences stay as long as possible.
+        # Definitions are shortened last, as several arguments refer to each of them; and the
+        # arguments keep their first sentences.
         steps = ((False, 300), (False, 120), (True, 300), (True, 120), (True, 0))
         return [partial(self._cut_words, most=most, below=below) for below, most in steps]
 
