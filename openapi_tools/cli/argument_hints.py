@@ -34,9 +34,9 @@ def suggest_argument(
     Raises:
         click.UsageError: The option is not a typo of another one.
     """
-    position, value, others = _find_option(error.option_name, words)
+    position, value, rest = _find_option(error.option_name, words)
     typed = words[position].partition("=")[0] if position is not None else error.option_name
-    name, is_typo, tool = typed.lstrip("-"), bool(error.possibilities), _load_tool(context, others)
+    name, is_typo, tool = typed.lstrip("-"), bool(error.possibilities), _load_tool(context, rest)
     if tool is not None:
         name = _find_argument(tool, name, is_typo=is_typo)
     elif is_typo:
@@ -88,14 +88,14 @@ def _load_tool(context: click.Context, words: list[str]) -> OperationTool | None
 
 
 def _parse_known(context: click.Context, words: list[str]) -> click.Context:
-    known = {
+    options = {
         option
         for parameter in context.command.get_params(context)
         for option in (*parameter.opts, *parameter.secondary_opts)
     }
     typed = [word.partition("=")[0] for word in words if word[:1] == "-" and word != "-"]
     for option in typed:
-        if option not in known:
+        if option not in options:
             words = _find_option(option, words)[2]
     return context.command.make_context(context.info_name, list(words), parent=context.parent)
 

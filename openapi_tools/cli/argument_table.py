@@ -247,13 +247,13 @@ def _style_row(line: str, row: ArgumentRow) -> str:
 
 
 def _stack_row(row: ArgumentRow, width: int) -> Iterator[str]:
-    room = max(width - len(row.margin), 2)
+    text_columns = max(width - len(row.margin), 2)
     name = row.name.lstrip()
     required = "required" if row.required else ""
     default = f"default {row.default}" if row.default else ""
     facts = ", ".join(filter(None, (row.kind, required, default, row.location)))
     text = f"{name}: {facts}" if facts else name
-    first, *others = wrap_text(text, room, indent=_INDENT)
+    first, *others = wrap_text(text, text_columns, indent=_INDENT)
     yield row.margin + style_name(first[: len(name)]) + first[len(name) :]
     yield from (row.margin + line for line in others)
     yield from _indent_notes(row, width)

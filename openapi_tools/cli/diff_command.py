@@ -69,13 +69,13 @@ def format_changes(changes: list[dict[str, Any]], breaking: int) -> Iterator[str
 
 
 def _wrap_change(start: str, message: str, width: int) -> Iterator[str]:
-    room = width - len(start)
-    if room < _LEAST_MESSAGE:
+    columns = width - len(start)
+    if columns < _LEAST_MESSAGE:
         first, *others = wrap_text(f"{' '.join(start.split())}: {message}", width, indent="  ")
         yield style_label(first)
         yield from others
         return
-    first, *others = wrap_text(message, room)
+    first, *others = wrap_text(message, columns)
     yield style_label(start) + first
     yield from (" " * len(start) + line for line in others)
 

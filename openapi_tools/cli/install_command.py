@@ -46,8 +46,8 @@ def install_server(
             raise click.UsageError("--url and --file are for a client's configuration.")
         if client in _CLIENTS:
             raise click.UsageError(f"--bundle is for any client; leave out {client}.")
-        own = arguments if client is None else (client, *arguments)
-        return write_bundle(bundle, own, name=name, yes=yes)
+        bundle_arguments = arguments if client is None else (client, *arguments)
+        return write_bundle(bundle, bundle_arguments, name=name, yes=yes)
     if client is None:
         raise click.UsageError(f"name a client, {', '.join(_CLIENTS)}; or write a --bundle.")
     facts = _CLIENTS[client]

@@ -115,8 +115,8 @@ def _format_group(
         details = join_first(finding.details, _LISTED)
         yield from _wrap(f"{place}{details and f': {details}'}", width, margin=_MARGIN)
     if rest := len(group.findings) - len(listed):
-        more = _wrap(f"… and {rest:,} more", width, margin=_MARGIN)
-        yield from map(style_secondary, more)
+        note = _wrap(f"… and {rest:,} more", width, margin=_MARGIN)
+        yield from map(style_secondary, note)
 
 
 def _describe_group(group: _FindingGroup) -> str:

@@ -125,20 +125,20 @@ def _read_part(parent: Location, rest: str, root: dict[str, Any]) -> tuple[Locat
         index = int(key) if key else APPEND
         return Location((*parent.keys, index), _item_schema(branches, index)), rest
     if key and _takes(branches, "object"):
-        found = _property_schema(parent, branches, declared, key)
-        return Location((*parent.keys, key), found), rest
+        schema = _property_schema(parent, branches, declared, key)
+        return Location((*parent.keys, key), schema), rest
     raise click.UsageError(_describe_mismatch(parent, branches, key))
 
 
 def _read_name(text: str, declared: Iterable[str]) -> tuple[str, str, bool]:
     # Returns the name, the rest, and whether the name cannot be an index.
-    known = [
+    names = [
         name
         for name in declared
         if name and text.startswith(name) and text[len(name) :][:1] in ("", ".", "[")
     ]
-    if known:
-        name = max(known, key=len)
+    if names:
+        name = max(names, key=len)
         return name, text[len(name) :], True
     match = _NAME.match(text)
     raw = match[0] if match else ""
@@ -146,9 +146,9 @@ def _read_name(text: str, declared: Iterable[str]) -> tuple[str, str, bool]:
 
 
 def _read_bracket(parent: Location, text: str, declared: Iterable[str]) -> tuple[str, str, bool]:
-    known = [name for name in declared if name and text.startswith(f"{name}]")]
-    if known:
-        name = max(known, key=len)
+    names = [name for name in declared if name and text.startswith(f"{name}]")]
+    if names:
+        name = max(names, key=len)
         return name, text[len(name) + 1 :], True
     match = _BRACKET.match(text)
     if match is None:
@@ -198,12 +198,12 @@ def _property_schema(
         return _join_schemas(
             _properties_of(branch)[key] for branch in branches if key in _properties_of(branch)
         )
-    others = [branch["additionalProperties"] for branch in branches if _is_open(branch)]
-    if not others and declared:
+    schemas = [branch["additionalProperties"] for branch in branches if _is_open(branch)]
+    if not schemas and declared:
         close = close_names(key, declared)
         hint = f"; {list_names(sorted(declared))}." if close == "." else close
         raise click.UsageError(f"{parent.name} has no property {key!r:.60}{hint}")
-    return _join_schemas(other for other in others if isinstance(other, dict))
+    return _join_schemas(schema for schema in schemas if isinstance(schema, dict))
 
 
 def _is_open(branch: Mapping[str, Any]) -> bool:

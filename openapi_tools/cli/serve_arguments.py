@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 def parse_serve_options(arguments: Sequence[str]) -> click.Context:
     """Parse arguments of `serve` for another command; errors suggest the options of both."""
-    serve, own = create_command("serve"), click.get_current_context().command
+    serve, command = create_command("serve"), click.get_current_context().command
     try:
         return serve.make_context(f"{PROGRAM} serve", list(arguments))
     except click.NoSuchOption as error:
         # An option with a typo may have been meant for either command.
-        options = {option for each in (*serve.params, *own.params) for option in each.opts}
+        options = {option for each in (*serve.params, *command.params) for option in each.opts}
         raise click.NoSuchOption(
             error.option_name, possibilities=sorted(options), ctx=click.get_current_context()
         ) from None

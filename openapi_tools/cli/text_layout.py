@@ -93,8 +93,10 @@ def shorten_text(text: str, width: int) -> str:
     """Return a text cut to a width, with `…` at the end if something is missing."""
     if text_width(text) <= width:
         return text
-    room = width - text_width(ELLIPSIS)
-    return cut_to_width(text, room).rstrip() + ELLIPSIS if room >= 0 else cut_to_width(text, width)
+    columns = width - text_width(ELLIPSIS)
+    if columns < 0:
+        return cut_to_width(text, width)
+    return cut_to_width(text, columns).rstrip() + ELLIPSIS
 
 
 def shorten_path(path: str, width: int) -> str:
@@ -134,10 +136,10 @@ def _drop_variable_names(segments: Sequence[str], width: int) -> str:
 
 
 def _cut_middle(text: str, width: int) -> str:
-    room = width - text_width(ELLIPSIS)
+    columns = width - text_width(ELLIPSIS)
     # The end of a segment tells more than its beginning: `/2.0/API_Get…UserDetails`.
-    start = cut_to_width(text, room // 3)
-    remaining = room - text_width(start)
+    start = cut_to_width(text, columns // 3)
+    remaining = columns - text_width(start)
     clusters = [cluster for cluster, _ in _split_characters(text)]
     end = ""
     while clusters and text_width(clusters[-1] + end) <= remaining:

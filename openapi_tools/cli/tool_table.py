@@ -131,12 +131,13 @@ def _choose_name_width(widths: Sequence[int], most: int) -> int:
 def _choose_path_width(rows: Sequence[ToolRow], rest: int) -> int:
     longest = max(text_width(row.path) for row in rows)
     summaries = sorted(text_width(row.summary) for row in rows)
-    summary, room = summaries[-1], rest - _GAP
+    summary, columns = summaries[-1], rest - _GAP
     if not summaries[len(summaries) // 2]:  # few operations have one; paths tell more
-        return min(longest, max(room - summary, room * 2 // 3)) if summary else min(longest, rest)
-    width = min(longest, max(room - min(summary, _GOOD_SUMMARY), room * 9 // 20))
+        widest = max(columns - summary, columns * 2 // 3) if summary else rest
+        return min(longest, widest)
+    width = min(longest, max(columns - min(summary, _GOOD_SUMMARY), columns * 9 // 20))
     is_useful = width >= min(longest, _LEAST_PATH)
-    return max(width, 4) if is_useful and room - width >= min(summary, _LEAST_SUMMARY) else 0
+    return max(width, 4) if is_useful and columns - width >= min(summary, _LEAST_SUMMARY) else 0
 
 
 def _headings(widths: _Widths) -> list[str]:
@@ -177,14 +178,14 @@ def _style_method(row: ToolRow, width: int = 0) -> str:
 
 def _stack_row(row: ToolRow, width: int) -> Iterator[str]:
     yield from map(style_name, wrap_text(row.name, width))
-    room = width - len(_INDENT)
-    path = shorten_path(row.path, max(room - text_width(row.method) - 1, 1))
+    columns = width - len(_INDENT)
+    path = shorten_path(row.path, max(columns - text_width(row.method) - 1, 1))
     yield f"{_INDENT}{_style_method(row)} {path}"
-    for line in wrap_text(row.summary, room)[:2] if row.summary else ():
+    for line in wrap_text(row.summary, columns)[:2] if row.summary else ():
         yield f"{_INDENT}{line}"
     if row.numbers:
         size, tokens = row.numbers
-        yield f"{_INDENT}{shorten_text(f'{size} bytes, {tokens} tokens', room)}"
+        yield f"{_INDENT}{shorten_text(f'{size} bytes, {tokens} tokens', columns)}"
     yield from _format_details(row, width, indent=_INDENT)
 
 
