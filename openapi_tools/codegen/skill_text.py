@@ -101,10 +101,10 @@ def render_texts(
 
 
 def front_matter_of(
-    skill: Skill, others: Mapping[str, Any] = MappingProxyType({})
+    skill: Skill, other_fields: Mapping[str, Any] = MappingProxyType({})
 ) -> dict[str, Any]:
     """Return the fields of the front matter."""
-    return {"name": skill.name, "description": describe_skill(skill), **others}
+    return {"name": skill.name, "description": describe_skill(skill), **other_fields}
 
 
 def write_front_matter(fields: Mapping[str, Any]) -> Code:

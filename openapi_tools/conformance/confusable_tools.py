@@ -155,6 +155,6 @@ def _are_alike(one: _ToolWords, other: _ToolWords, rarity: Mapping[str, float]) 
 
 def _is_difference_described(one: _ToolWords, other: _ToolWords) -> bool:
     described = one.described ^ other.described
-    own = (one.identity - other.identity) & one.described
-    other_own = (other.identity - one.identity) & other.described
-    return not described.isdisjoint(own | other_own | {"deprecated"})
+    only_one = (one.identity - other.identity) & one.described
+    only_other = (other.identity - one.identity) & other.described
+    return not described.isdisjoint(only_one | only_other | {"deprecated"})

@@ -228,12 +228,12 @@ class _KnownRouteFinder:
     def __init__(
         self, route: Route, item: SchemaPath, operation: SchemaPath, _spec: Any, **_options: object
     ) -> None:
-        self._found = PathOperationServer(
+        self._path_operation = PathOperationServer(
             item, operation, None, TemplateResult(route.path, dict(route.variables)), None
         )
 
     def find(self, _method: str, _name: str) -> Any:
-        return self._found
+        return self._path_operation
 
 
 def _strings_by_location(request: httpx.Request, route: Route) -> dict[str, Any]:

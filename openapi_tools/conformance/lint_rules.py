@@ -214,8 +214,8 @@ def _check_confusions(place: LintedOperation, confusions: Confusions) -> Iterato
 
 
 def _list_names(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MOST_SHOWN} more" if len(names) > _MOST_SHOWN else ""
-    return f"{', '.join(names[:_MOST_SHOWN])}{more}"
+    left_out = f" and {len(names) - _MOST_SHOWN} more" if len(names) > _MOST_SHOWN else ""
+    return f"{', '.join(names[:_MOST_SHOWN])}{left_out}"
 
 
 def undeclared_variables(place: LintedOperation, root: Node) -> list[str]:

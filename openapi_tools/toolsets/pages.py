@@ -226,8 +226,8 @@ class PagedItems:
                 self._stop("outside", f"the next page is not requested: {step.outside}")
             elif not step.arguments and not step.url:
                 verb = "are" if step.sure > paging.LIKELY else "may be"
-                words = f"there {verb} more items, but no argument requests them"
-                self._stop("no_way", step.shortfall or words)
+                message = f"there {verb} more items, but no argument requests them"
+                self._stop("no_way", step.shortfall or message)
             elif key in self._requested:
                 self._stop("loop", "the next page was requested before")
             elif self._empty >= _MOST_EMPTY:
@@ -240,8 +240,8 @@ class PagedItems:
     def _stop_after_last_page(self) -> None:
         # The items that came may be fewer than the API says it has.
         if self._starts_at_first_page and self._total is not None and self.items < self._total:
-            words = f"{self.items} of {self._total} were returned; no argument requests more"
-            self._stop("no_way", words)
+            message = f"{self.items} of {self._total} were returned; no argument requests more"
+            self._stop("no_way", message)
         else:
             self._stop("complete", "")
 
@@ -263,8 +263,8 @@ class PagedItems:
         except Exception:  # code of a user
             logger.exception("a progress function failed; reading pages continues")
 
-    def _stop(self, reason: str, words: str) -> list[Any]:
+    def _stop(self, reason: str, message: str) -> list[Any]:
         self.reason = reason
         came = f"{format_count(self.items, 'item')} came in {format_count(self.pages, 'page')}"
-        self.stopped = f"{reason}: {came}" + (f"; {words}" if words else "")
+        self.stopped = f"{reason}: {came}" + (f"; {message}" if message else "")
         return []
