@@ -282,8 +282,20 @@ def _wrap_schema(schema: Schema) -> Schema:
     return {"anyOf": [{"type": "object", **bare}, wrapped], **definitions} if bare else {}
 
 
-def _types_of(root: Schema, schema: Any) -> set[str]:
+def _types_of(root: Schema, schema: Any, known: dict[str, set[str]] | None = None) -> set[str]:
     """Return the types that values of a schema may have; none where it does not say."""
+    # Unions of a hostile document refer to each other in any number of ways: each is read once.
+    known = {} if known is None else known
+    reference = schema.get("$ref") if isinstance(schema, dict) else None
+    if reference is None:
+        return _read_types(root, schema, known)
+    if reference not in known:
+        known[reference] = set()  # of a cycle
+        known[reference] = _read_types(root, schema, known)
+    return known[reference]
+
+
+def _read_types(root: Schema, schema: Any, known: dict[str, set[str]]) -> set[str]:
     target = follow_references(root, schema)
     declared = target.get("type")
     if declared:
@@ -292,7 +304,7 @@ def _types_of(root: Schema, schema: Any) -> set[str]:
         return {"object"}  # what the document means
     types: set[str] = set()
     for keyword in UNIONS:
-        parts = [_types_of(root, part) for part in target.get(keyword, ())]
+        parts = [_types_of(root, part, known) for part in target.get(keyword, ())]
         if not all(parts):
             return set()
         types = types.union(*parts)

@@ -72,7 +72,11 @@ def types_of(node: Any, root: Schema, depth: int = _DEEPEST) -> list[str]:
     if isinstance(target.get("enum"), list):
         return _enum_types(target["enum"])
     for union in UNIONS:
-        branches = [types_of(part, root, depth - 1) for part in target.get(union, ())]
+        branches: list[list[str]] = []
+        for part in target.get(union, ()):
+            branches.append(types_of(part, root, depth - 1))
+            if not branches[-1]:  # the others change nothing, and may be many at each level
+                break
         if branches and all(branches):
             return unique_values(name for names in branches for name in names)
     parts = [types_of(part, root, depth - 1) for part in target.get("allOf", ())]

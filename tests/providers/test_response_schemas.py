@@ -1,6 +1,7 @@
 """Schemas of responses: what is declared, within its budget, and never contradicted."""
 
 import json
+import time
 
 import corpus
 import pytest
@@ -337,3 +338,12 @@ def test_the_name_in_a_description_of_a_renamed_property_is_seen(profile):
     text = json.dumps(definition, ensure_ascii=False)
     assert r"Sent as 'pay\\U000e0049\\u200b'." in text
     assert not {"\U000e0049", "\u200b"} & {*text}
+
+
+def test_unions_that_all_refer_to_each_other_are_read_soon():
+    names = [f"S{number}" for number in range(60)]
+    schemas = {name: {"anyOf": [component(other) for other in names]} for name in names}
+    tool = tool_returning(component("S0"), components=schemas)
+    begin = time.process_time()
+    write_response_schema(tool, tool.settings)
+    assert time.process_time() - begin < 3
