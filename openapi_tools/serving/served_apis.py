@@ -349,7 +349,8 @@ class ServedApis:
                     await self.refresh()
                 except Exception:
                     logger.exception("changed tools could not be offered")
-                self.on_refresh()
+                # It may build the schemas of all tools, which takes a tenth of a second.
+                await asyncio.to_thread(self.on_refresh)
 
 
 async def _close_when_idle(ended: list[Any], old: list[Toolset]) -> None:
