@@ -92,6 +92,7 @@ def line():
         runner.run(recorder.__aexit__())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("entry", corpus.parameters(ENTRIES))
 def test_what_a_server_receives_says_what_the_input_said(entry, line):
     tally = Counter()

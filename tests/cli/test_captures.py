@@ -78,6 +78,7 @@ def test_no_line_of_a_command_is_wider_than_its_terminal(command, width, folder)
     assert "Traceback" not in text
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("width", [1, 5, 10, 20])
 @pytest.mark.parametrize("name", ["list", "search", "stats", "show-nested", "prove"])
 def test_a_terminal_of_a_few_columns_breaks_nothing(name, width, folder):

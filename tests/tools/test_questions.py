@@ -50,6 +50,7 @@ def deep(levels, value):
     ids=["text", "4 MB", "escapes", "imitation", "numbers", "objects", "properties", "keys",
          "depth", "arrays of arrays"],
 )  # fmt: skip
+@pytest.mark.untraced
 @pytest.mark.parametrize("first", [True, False], ids=["in front", "behind"])
 def test_no_value_hides_its_neighbours(padding, first):
     body = {"memo": padding, **SECRET} if first else {**SECRET, "memo": padding}
