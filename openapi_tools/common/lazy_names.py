@@ -14,12 +14,16 @@ if TYPE_CHECKING:
 
 def import_by_name(name: str) -> Any:
     """Return a module by its name; for tables of names, and for users' packages."""
-    was_enabled = gc.isenabled()
-    gc.disable()  # as `json_values.paused_gc`, whose module would cost a start more than this one
+    pauses_gc = gc.isenabled() and name not in sys.modules
+    if pauses_gc:  # as `json_values.paused_gc`, whose module would cost a start more than this one
+        gc.disable()
     try:
         return import_module(name)
     finally:
-        if was_enabled:
+        if pauses_gc:
+            if not gc.get_freeze_count():
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()
 
 

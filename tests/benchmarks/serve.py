@@ -42,15 +42,16 @@ def starts(rounds, programs):
     """Yield rows of processes from nothing to their first list of tools over stdio."""
     with tempfile.TemporaryDirectory() as cache, _written(mcp_servers.small_document()) as small:
         documents = {"small": small, "github": GITHUB.file}
-        cached = variables(cache)
         actions, notes = {}, {}
         for key, title, program, document in _started(programs):
             if note := program.missing():
                 notes[title] = note
             else:
-                actions[key] = (program, documents[document])
+                # A cache of its own: versions overwrite what others have cached.
+                cached = variables(str(Path(cache) / program.name))
+                actions[key] = (program, documents[document], cached)
         runs = [
-            {key: mcp_servers.start_once(*each, cached) for key, each in actions.items()}
+            {key: mcp_servers.start_once(*each) for key, each in actions.items()}
             for _ in range(rounds + 1)
         ]
     seconds = samples([{key: took for key, (took, _) in run.items()} for run in runs])
