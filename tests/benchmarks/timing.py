@@ -87,7 +87,10 @@ def told(arguments, environment=None):
     # Without compiled modules every process would compile what it imports.
     given = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", **(environment or {})}
     command = [sys.executable, *arguments]
-    return subprocess.run(command, check=True, env=given, stdout=subprocess.PIPE, text=True).stdout
+    done = subprocess.run(command, check=False, env=given, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    return done.stdout
 
 
 HAS_PROC = Path("/proc/self/status").exists()
