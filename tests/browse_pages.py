@@ -62,13 +62,13 @@ class Page:
             if content is not None:
                 connection.putheader("content-length", str(len(content.encode())))
             connection.endheaders(None if content is None else content.encode())
-            answer = connection.getresponse()
-            return answer.status, dict(answer.getheaders()), answer.read().decode()
+            response = connection.getresponse()
+            return response.status, dict(response.getheaders()), response.read().decode()
         finally:
             connection.close()
 
-    def data(self, what, given):
-        status, _, text = self.ask("POST", f"/api/{what}", body=given)
+    def data(self, what, body):
+        status, _, text = self.ask("POST", f"/api/{what}", body=body)
         assert status == 200, text
         return json.loads(text)
 
@@ -91,8 +91,8 @@ def browsing(*args, **environment):
         yield Page(address)
     finally:
         process.send_signal(signal.SIGINT)
-        _, told = process.communicate(timeout=30)
-    assert (process.returncode, "Traceback" in told) == (130, False), told
+        _, errors = process.communicate(timeout=30)
+    assert (process.returncode, "Traceback" in errors) == (130, False), errors
 
 
 @contextmanager

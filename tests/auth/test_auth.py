@@ -25,7 +25,7 @@ SECRET = "s3cr3t-value"
 BASIC = "Basic " + base64.b64encode(b"me:s3cr3t-value").decode()
 
 
-def loaded(security, credentials, url="", *, parameters=(), **options):
+def load_operation(security, credentials, url="", *, parameters=(), **options):
     """Return the tools of a document with one operation."""
     get = operation(security=security, parameters=[*parameters])
     root = document({"/x": {"get": get}}, openapi="3.2.0", components={"securitySchemes": SCHEMES})
@@ -33,17 +33,17 @@ def loaded(security, credentials, url="", *, parameters=(), **options):
     return load_tools(root, credentials=credentials, settings=settings)
 
 
-async def called(server, security, credentials, given=None, **options):
+async def call_operation(server, security, credentials, arguments=None, **options):
     """Return the result of a call."""
-    async with loaded(security, credentials, server.url, **options) as toolset:
-        return await toolset["get_x"].execute(given or {})
+    async with load_operation(security, credentials, server.url, **options) as toolset:
+        return await toolset["get_x"].execute(arguments or {})
 
 
-def parameter(name, location, **members):
-    return {"name": name, "in": location, "schema": {"type": ["string", "object"]}, **members}
+def parameter(name, location, **fields):
+    return {"name": name, "in": location, "schema": {"type": ["string", "object"]}, **fields}
 
 
-OWN = [
+FILLED = [
     ({"in": "header", "name": "X-Own", "value": SECRET}, ("X-Own", SECRET)),
     ({"scheme": "bearer", "value": SECRET}, ("Authorization", f"Bearer {SECRET}")),
     ({"scheme": "basic", "value": ("me", SECRET)}, ("Authorization", BASIC)),
@@ -58,14 +58,14 @@ TRAVELS = [
     ([{"cookie": []}], {"cookie": SECRET}, ("Cookie", f"sid={SECRET}")),
     ([{}, {"header": []}], {"header": SECRET}, ("X-Key", SECRET)),
     ([{"header": []}, {}], {"header": SECRET}, ("X-Key", SECRET)),
-    *(([], {"mine": given}, header) for given, header in OWN),
-    *(([{"lost": []}], {"lost": given}, header) for given, header in OWN),
+    *(([], {"mine": given}, header) for given, header in FILLED),
+    *(([{"lost": []}], {"lost": given}, header) for given, header in FILLED),
 ]
 
 
 @pytest.mark.parametrize(("security", "credentials", "header"), TRAVELS)
 async def test_a_credential_travels_in_its_header(security, credentials, header, recorder):
-    result = await called(recorder, security, credentials)
+    result = await call_operation(recorder, security, credentials)
 
     assert result.success
     assert recorder.last.headers.count(header) == 1
@@ -73,9 +73,11 @@ async def test_a_credential_travels_in_its_header(security, credentials, header,
 
 async def test_all_schemes_of_the_first_requirement_that_can_be_met_are_used(recorder):
     security = [{"basic": []}, {"header": [], "query": [], "cookie": []}, {"bearer": []}]
-    given = {"header": "h", "query": "a&b=c", "cookie": "c%20key", "bearer": "b"}
+    credentials = {"header": "h", "query": "a&b=c", "cookie": "c%20key", "bearer": "b"}
     parameters = [parameter("x", "query"), parameter("c", "cookie")]
-    await called(recorder, security, given, {"x": "1", "c": "2"}, parameters=parameters)
+    await call_operation(
+        recorder, security, credentials, {"x": "1", "c": "2"}, parameters=parameters
+    )
 
     request = recorder.last
     assert request.target == "/x?x=1&api%20key=a%26b%3Dc"
@@ -94,16 +96,22 @@ TAKEN = [
 ]
 
 
-@pytest.mark.parametrize(("location", "given", "style"), TAKEN, ids=[repr(row) for row in TAKEN])
-async def test_an_argument_cannot_take_the_place_of_a_credential(location, given, style, recorder):
-    own = {"mine": {"in": location, "name": "key", "value": SECRET}}
-    (name,) = given
+@pytest.mark.parametrize(
+    ("location", "arguments", "style"), TAKEN, ids=[repr(row) for row in TAKEN]
+)
+async def test_an_argument_cannot_take_the_place_of_a_credential(
+    location, arguments, style, recorder
+):
+    credentials = {"mine": {"in": location, "name": "key", "value": SECRET}}
+    (name,) = arguments
 
-    result = await called(recorder, [], own, given, parameters=[parameter(name, location, **style)])
+    result = await call_operation(
+        recorder, [], credentials, arguments, parameters=[parameter(name, location, **style)]
+    )
 
     assert result.error["type"] == "invalid_input"
-    told = "unknown argument" if name == "key" else "set by the credentials"
-    assert told in str(result)
+    reason = "unknown argument" if name == "key" else "set by the credentials"
+    assert reason in str(result)
     assert SECRET not in str(result)
     assert recorder.requests == []
 
@@ -130,14 +138,14 @@ NOT_SENT = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("security", "credentials", "told"), NOT_SENT)
+@pytest.mark.parametrize(("security", "credentials", "message"), NOT_SENT)
 async def test_a_credential_that_is_missing_or_cannot_be_sent_is_an_error_that_says_so(
-    security, credentials, told, recorder
+    security, credentials, message, recorder
 ):
-    result = await called(recorder, security, credentials)
+    result = await call_operation(recorder, security, credentials)
 
     assert result.error["type"] == "credentials"
-    assert told in str(result)
+    assert message in str(result)
     assert ("credentials={'" in str(result)) is ("Missing credential" in str(result))
     assert SECRET not in str(result)
     assert recorder.requests == []
@@ -145,7 +153,7 @@ async def test_a_credential_that_is_missing_or_cannot_be_sent_is_an_error_that_s
 
 @pytest.mark.parametrize("security", [[{}, {"header": []}], [{"header": []}, {}]], ids=repr)
 async def test_a_call_may_go_without_a_credential_that_is_optional(security, recorder):
-    assert (await called(recorder, security, {})).success
+    assert (await call_operation(recorder, security, {})).success
 
     assert recorder.last.header("X-Key") is None
 
@@ -161,27 +169,27 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("status", [401, 403])
-@pytest.mark.parametrize(("security", "credentials", "told"), REFUSED, ids=repr)
+@pytest.mark.parametrize(("security", "credentials", "message"), REFUSED, ids=repr)
 async def test_a_refusal_names_the_schemes_that_lack_a_credential(
-    security, credentials, told, status, recorder
+    security, credentials, message, status, recorder
 ):
     headers = [("Content-Type", "application/json"), ("Retry-After", "3")]
     recorder.answer = Answer(status, headers, b'{"detail": "who are you?"}')
 
-    result = await called(recorder, security, credentials, anonymous=True)
+    result = await call_operation(recorder, security, credentials, anonymous=True)
 
     assert result.error["type"] == "auth"
     assert result.error["status"] == result.metadata["status"] == status
     assert result.error["retry_after"] == 3
     assert result.error["message"] == str(result)
     assert "who are you?" in str(result)
-    assert told in str(result) if told else "credential" not in str(result)
+    assert message in str(result) if message else "credential" not in str(result)
     assert SECRET not in str(result)
 
 
 @pytest.mark.parametrize("security", [[], [{}], [{"basic": []}]], ids=["none", "optional", "other"])
 async def test_a_credential_is_not_sent_where_nothing_asks_for_it(security, recorder):
-    assert (await called(recorder, security, {"header": SECRET}, anonymous=True)).success
+    assert (await call_operation(recorder, security, {"header": SECRET}, anonymous=True)).success
 
     assert SECRET not in recorder.last.raw.decode("latin-1")
 
@@ -196,7 +204,7 @@ WRONG = [
 @pytest.mark.parametrize(("scheme", "value"), WRONG, ids=repr)
 def test_a_credential_of_the_wrong_kind_is_refused_without_showing_it(scheme, value):
     with pytest.raises(CredentialsError) as caught:
-        loaded([], {scheme: value})
+        load_operation([], {scheme: value})
 
     assert caught.value.scheme == scheme
     assert repr(scheme) in str(caught.value)
@@ -205,18 +213,18 @@ def test_a_credential_of_the_wrong_kind_is_refused_without_showing_it(scheme, va
 
 
 def test_a_line_end_behind_a_key_is_stripped():
-    (tool,) = loaded([{"header": []}], {"header": f"{SECRET}\n"})
+    (tool,) = load_operation([{"header": []}], {"header": f"{SECRET}\n"})
 
     assert tool.preview({}).headers["X-Key"] == "***"
 
 
 @pytest.mark.parametrize("scheme", ["header", "query", "cookie", "basic", "bearer"])
 def test_a_preview_and_every_repr_mask_the_credential(scheme):
-    (tool,) = loaded([{scheme: []}], {scheme: f"me:{SECRET}"})
+    (tool,) = load_operation([{scheme: []}], {scheme: f"me:{SECRET}"})
 
     request = tool.preview({})
-    shown = [request, str(request.url), request.headers.raw, tool, tool._session]
-    text = " ".join(map(repr, [*shown, tool._session.credentials]))
+    visible = [request, str(request.url), request.headers.raw, tool, tool._session]
+    text = " ".join(map(repr, [*visible, tool._session.credentials]))
     assert "***" in text or "%2A%2A%2A" in text
     assert SECRET not in text
     assert base64.b64encode(f"me:{SECRET}".encode()).decode() not in text
@@ -230,7 +238,7 @@ async def test_a_function_is_asked_for_each_call_and_once_more_after_a_401(recor
         return asked[-1]
 
     recorder.answers.extend([Answer(), Answer(401), Answer(), Answer(401), Answer(401)])
-    async with loaded([{"bearer": []}], {"bearer": token}, recorder.url) as toolset:
+    async with load_operation([{"bearer": []}], {"bearer": token}, recorder.url) as toolset:
         results = [await toolset["get_x"].execute({}) for _ in range(3)]
 
     assert [result.success for result in results] == [True, True, False]
@@ -242,7 +250,7 @@ async def test_a_function_is_asked_for_each_call_and_once_more_after_a_401(recor
 
 async def test_an_equal_credential_is_not_sent_again_after_a_401(recorder):
     recorder.answer.status = 401
-    result = await called(recorder, [{"bearer": []}], {"bearer": lambda: SECRET})
+    result = await call_operation(recorder, [{"bearer": []}], {"bearer": lambda: SECRET})
 
     assert result.error["type"] == "auth"
     assert len(recorder.requests) == 1
@@ -259,7 +267,7 @@ CHALLENGES = [
 async def test_a_challenge_that_cannot_be_answered_is_a_refusal(challenge, recorder, caplog):
     recorder.answer.status = 401
     recorder.answer.headers = [("WWW-Authenticate", challenge)]
-    result = await called(recorder, [{"digest": []}], {"digest": ("me", SECRET)})
+    result = await call_operation(recorder, [{"digest": []}], {"digest": ("me", SECRET)})
 
     assert (result.error["type"], result.error["status"]) == ("auth", 401)
     assert "Traceback" not in caplog.text
@@ -288,20 +296,20 @@ def test_a_key_without_the_word_that_its_description_names_is_a_warning(descript
 
     def warnings(**credentials):
         settings = Settings(base_url="http://127.0.0.1:1")
-        found = load_tools(root, credentials=credentials, settings=settings).warnings
-        return [warning for warning in found if "key" in warning]
+        messages = load_tools(root, credentials=credentials, settings=settings).warnings
+        return [warning for warning in messages if "key" in warning]
 
-    told = warnings(key=SECRET)
+    messages = warnings(key=SECRET)
 
-    assert [f"'{word} …'" in warning for warning in told] == ([True] if word else [])
-    assert SECRET not in str(told)
+    assert [f"'{word} …'" in warning for warning in messages] == ([True] if word else [])
+    assert SECRET not in str(messages)
     assert warnings(key=f"{word} {SECRET}" if word else SECRET) == []
     assert warnings(key=lambda: SECRET) == warnings() == []
 
 
 async def test_what_stands_behind_a_word_in_a_key_is_a_secret_too(recorder):
     recorder.answer = Answer(body=b'{"seen": "s3cr3t-value"}')
-    result = await called(recorder, [{"header": []}], {"header": f"Token {SECRET}"})
+    result = await call_operation(recorder, [{"header": []}], {"header": f"Token {SECRET}"})
 
     assert result.output == {"seen": "***"}
 

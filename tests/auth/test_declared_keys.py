@@ -17,15 +17,15 @@ def key(location="header", name="X-Api-Key", value=SECRET):
     return {"mine": {"in": location, "name": name, "value": value}}
 
 
-def declared(name="X-Api-Key", location="header", *, required=True, **members):
-    return {"name": name, "in": location, "required": required, "schema": STRING, **members}
+def make_parameter(name="X-Api-Key", location="header", *, required=True, **fields):
+    return {"name": name, "in": location, "required": required, "schema": STRING, **fields}
 
 
-def api(parameter, *, openapi="3.1.1", security=None, **members):
-    own = {} if security is None else {"security": security}
+def api(parameter, *, openapi="3.1.1", security=None, **fields):
+    requirements = {} if security is None else {"security": security}
     query = {"name": "q", "in": "query", **({"type": "string"} if openapi == "2.0" else {})}
-    get = operation(operationId="do", parameters=[parameter, query], **own)
-    return document({"/x": {"get": get}}, openapi=openapi, **members)
+    get = operation(operationId="do", parameters=[parameter, query], **requirements)
+    return document({"/x": {"get": get}}, openapi=openapi, **fields)
 
 
 def placed(request, location, name):
@@ -40,33 +40,34 @@ def placed(request, location, name):
 OLD = {"name": "X-Api-Key", "in": "header", "required": True, "type": "string"}
 UNION = {"anyOf": [STRING, {"type": "null"}]}
 FORMS = {
-    "required header": (api(declared()), "header", "X-Api-Key"),
-    "optional header": (api(declared(required=False)), "header", "X-Api-Key"),
-    "a header in another case": (api(declared("x_api_key")), "header", "X-Api-Key"),
-    "query": (api(declared("token", "query")), "query", "token"),
-    "cookie": (api(declared("session", "cookie")), "cookie", "session"),
-    "a union with null": (api(declared(schema=UNION)), "header", "X-Api-Key"),
+    "required header": (api(make_parameter()), "header", "X-Api-Key"),
+    "optional header": (api(make_parameter(required=False)), "header", "X-Api-Key"),
+    "a header in another case": (api(make_parameter("x_api_key")), "header", "X-Api-Key"),
+    "query": (api(make_parameter("token", "query")), "query", "token"),
+    "cookie": (api(make_parameter("session", "cookie")), "cookie", "session"),
+    "a union with null": (api(make_parameter(schema=UNION)), "header", "X-Api-Key"),
     "content": (
-        api(declared(content={"text/plain": {"schema": STRING}}, schema=None)),
+        api(make_parameter(content={"text/plain": {"schema": STRING}}, schema=None)),
         "header",
         "X-Api-Key",
     ),
-    "3.0": (api(declared(), openapi="3.0.3"), "header", "X-Api-Key"),
-    "3.2": (api(declared(), openapi="3.2.0"), "header", "X-Api-Key"),
+    "3.0": (api(make_parameter(), openapi="3.0.3"), "header", "X-Api-Key"),
+    "3.2": (api(make_parameter(), openapi="3.2.0"), "header", "X-Api-Key"),
     "2.0": (api(OLD, openapi="2.0"), "header", "X-Api-Key"),
     "a component": (
         api(
-            {"$ref": "#/components/parameters/key"}, components={"parameters": {"key": declared()}}
+            {"$ref": "#/components/parameters/key"},
+            components={"parameters": {"key": make_parameter()}},
         ),
         "header",
         "X-Api-Key",
     ),
     "of the path": (
-        document({"/x": {"parameters": [declared()], "get": operation(operationId="do")}}),
+        document({"/x": {"parameters": [make_parameter()], "get": operation(operationId="do")}}),
         "header",
         "X-Api-Key",
     ),
-    "YAML": (yaml.safe_dump(api(declared())), "header", "X-Api-Key"),
+    "YAML": (yaml.safe_dump(api(make_parameter())), "header", "X-Api-Key"),
 }
 
 
@@ -89,7 +90,13 @@ async def test_a_parameter_that_a_credential_fills_is_no_argument(form, recorder
 async def test_a_header_of_the_users_own_client_fills_its_parameter(recorder):
     async with httpx.AsyncClient(headers={"X-API-KEY": SECRET, "Accept-Language": "de"}) as client:
         root = document(
-            {"/x": {"get": operation(parameters=[declared(), declared("Accept-Language")])}}
+            {
+                "/x": {
+                    "get": operation(
+                        parameters=[make_parameter(), make_parameter("Accept-Language")]
+                    )
+                }
+            }
         )
         toolset = load_tools(root, client=client, base_url=recorder.url)
         result = await toolset["get_x"].execute({"Accept_Language": "fr"})
@@ -107,7 +114,7 @@ BOTH = {**SCHEMES["securitySchemes"], "b": {"type": "http", "scheme": "bearer"}}
 @pytest.mark.parametrize("security", [None, [], [{}], [{"k": []}]], ids=repr)
 @pytest.mark.parametrize("required", [True, False])
 async def test_a_key_of_a_scheme_that_no_requirement_names_is_sent(security, required, recorder):
-    root = api(declared(required=required), security=security, components=SCHEMES)
+    root = api(make_parameter(required=required), security=security, components=SCHEMES)
     settings = Settings(base_url=recorder.url)
 
     async with load_tools(root, credentials={"k": SECRET}, settings=settings) as toolset:
@@ -120,7 +127,7 @@ async def test_a_key_of_a_scheme_that_no_requirement_names_is_sent(security, req
 
 @pytest.mark.parametrize(("required", "kind"), [(True, "credentials"), (False, "")])
 async def test_without_the_key_only_an_optional_one_is_left_out(required, kind, recorder):
-    root = api(declared(required=required), components=SCHEMES)
+    root = api(make_parameter(required=required), components=SCHEMES)
 
     async with load_tools(root, base_url=recorder.url) as toolset:
         result = await toolset["do"].execute({})
@@ -130,10 +137,10 @@ async def test_without_the_key_only_an_optional_one_is_left_out(required, kind, 
 
 
 async def test_a_declared_key_is_sent_beside_the_scheme_that_is_required(recorder):
-    root = api(declared(), security=[{"b": []}], components={"securitySchemes": BOTH})
+    root = api(make_parameter(), security=[{"b": []}], components={"securitySchemes": BOTH})
 
-    for given in ({"b": "token-1"}, {"b": "token-1", "k": SECRET}):
-        async with load_tools(root, credentials=given, base_url=recorder.url) as toolset:
+    for credentials in ({"b": "token-1"}, {"b": "token-1", "k": SECRET}):
+        async with load_tools(root, credentials=credentials, base_url=recorder.url) as toolset:
             assert (await toolset["do"].execute({})).success
 
     first, second = recorder.requests
@@ -142,7 +149,7 @@ async def test_a_declared_key_is_sent_beside_the_scheme_that_is_required(recorde
 
 
 async def test_a_generated_package_hides_the_parameter_too(recorder, tmp_path):
-    root = {**api(declared()), "servers": [{"url": "https://shop.example.com"}]}
+    root = {**api(make_parameter()), "servers": [{"url": "https://shop.example.com"}]}
     (tmp_path / "api.yaml").write_text(yaml.safe_dump(root))
     generate_package(tmp_path / "api.yaml", tmp_path / "out", name="keyed", credentials=key())
 
@@ -163,7 +170,7 @@ def test_a_configuration_may_name_the_argument_that_a_credential_fills(monkeypat
         "tools": {"do": {"hide": ["X_Api_Key"], "arguments": {"q": {"name": "query"}}}},
     }
 
-    (tool,) = load_tools(api(declared()), config=config, base_url="https://shop.example.com")
+    (tool,) = load_tools(api(make_parameter()), config=config, base_url="https://shop.example.com")
 
     assert [*tool.input_schema["properties"]] == ["query"]
     assert tool.preview({}).headers["x-api-key"] == "***"

@@ -31,13 +31,13 @@ APP = {"client_id": "app", "client_secret": APP_SECRET}
 GOOD = {"access_token": "good-token", "token_type": "Bearer"}
 
 
-async def asked(behave, *, times=1):
+async def ask_for_token(behave, *, times=1):
     """Return what comes of asking a server that behaves like that: a token, or the error."""
     async with Faults(behave) as server, channel_to(server) as (channel, _):
-        made = TokenSource(OAuth2(client_id="app", client_secret=SECRET), SCHEME, "oauth")
+        source = TokenSource(OAuth2(client_id="app", client_secret=SECRET), SCHEME, "oauth")
         for _ in range(times):
             try:
-                result = await made.token(channel)
+                result = await source.token(channel)
             except CallError as error:
                 result = error
         assert len(server.requests) == server.connections == 1
@@ -60,12 +60,12 @@ def shows_nothing(error):
     return not any(word in text for word in (SECRET, quote(SECRET, safe=""), proof, "good-token"))
 
 
-def saying(members, **more):
-    return replying(answer(json.dumps(members).encode(), JSON, **more))
+def reply_with_json(properties, **options):
+    return replying(answer(json.dumps(properties).encode(), JSON, **options))
 
 
-def said(*parts, **more):
-    return replying(answer(*parts, **more))
+def reply_with(*parts, **options):
+    return replying(answer(*parts, **options))
 
 
 async def hangs(peer):
@@ -113,19 +113,19 @@ FAULTS = {
     "resets": (resets, "connection", True),
     "cuts": (cuts, "connection", True),
     "no http": (replying(b"nonsense\r\n\r\n"), "protocol", False),
-    "gzip bomb": (said(BOMB, "Content-Encoding: gzip"), "too_large", False),
-    "no gzip": (said(b"{}", "Content-Encoding: gzip"), "decode", False),
-    "unknown coding": (said(b"{}", "Content-Encoding: br"), "decode", False),
-    "unavailable": (said(b"down", status="503 Down"), "connection", True),
-    "too many": (said(b"{}", "Retry-After: 7", status="429 Slow"), "rate_limited", True),
-    "html": (said(b"<html>no</html>"), "protocol", False),
-    "empty": (said(b""), "protocol", False),
-    "a list": (said(b"[]"), "protocol", False),
-    "deep": (said(b"[" * 100_000), "protocol", False),
-    "digits": (said(b'{"expires_in":' + b"9" * 5000 + b"}"), "protocol", False),
-    "no text": (said(b"\xff\xfe{"), "protocol", False),
-    "no token": (saying({}), "protocol", False),
-    **{str(members): (saying(members), "protocol", False) for members in WRONG},
+    "gzip bomb": (reply_with(BOMB, "Content-Encoding: gzip"), "too_large", False),
+    "no gzip": (reply_with(b"{}", "Content-Encoding: gzip"), "decode", False),
+    "unknown coding": (reply_with(b"{}", "Content-Encoding: br"), "decode", False),
+    "unavailable": (reply_with(b"down", status="503 Down"), "connection", True),
+    "too many": (reply_with(b"{}", "Retry-After: 7", status="429 Slow"), "rate_limited", True),
+    "html": (reply_with(b"<html>no</html>"), "protocol", False),
+    "empty": (reply_with(b""), "protocol", False),
+    "a list": (reply_with(b"[]"), "protocol", False),
+    "deep": (reply_with(b"[" * 100_000), "protocol", False),
+    "digits": (reply_with(b'{"expires_in":' + b"9" * 5000 + b"}"), "protocol", False),
+    "no text": (reply_with(b"\xff\xfe{"), "protocol", False),
+    "no token": (reply_with_json({}), "protocol", False),
+    **{str(members): (reply_with_json(members), "protocol", False) for members in WRONG},
 }
 
 
@@ -135,7 +135,7 @@ async def test_a_fault_of_the_token_endpoint_is_an_error_of_the_right_type(
 ):
     monkeypatch.setattr(channels, "PATIENCE", 0.3)
 
-    error = await asyncio.wait_for(asked(behave), 5)
+    error = await asyncio.wait_for(ask_for_token(behave), 5)
 
     assert isinstance(error, CallError)
     assert error.kind == kind
@@ -154,14 +154,19 @@ LIFETIMES = (
 
 @pytest.mark.parametrize("lifetime", LIFETIMES, ids=repr)
 async def test_an_absurd_lifetime_is_no_obstacle_and_no_reason_to_ask_for_each_call(lifetime):
-    assert await asked(saying({**GOOD, "expires_in": lifetime}), times=3) == "good-token"
+    assert (
+        await ask_for_token(reply_with_json({**GOOD, "expires_in": lifetime}), times=3)
+        == "good-token"
+    )
 
 
 @pytest.mark.parametrize("kind", ["Bearer", "bearer", "BEARER"])
-async def test_a_coded_answer_is_decoded_and_bearer_is_written_in_any_case(kind):
+async def test_a_coded_response_is_decoded_and_bearer_is_written_in_any_case(kind):
     body = gzip.compress(json.dumps({**GOOD, "token_type": kind}).encode())
 
-    assert await asked(replying(answer(body, JSON, "Content-Encoding: gzip"))) == "good-token"
+    assert (
+        await ask_for_token(replying(answer(body, JSON, "Content-Encoding: gzip"))) == "good-token"
+    )
 
 
 @pytest.mark.parametrize(
@@ -174,7 +179,7 @@ async def test_a_coded_answer_is_decoded_and_bearer_is_written_in_any_case(kind)
     ids=repr,
 )
 async def test_other_words_for_bearer_are_taken_for_it(kind):
-    assert await asked(saying({**GOOD, "token_type": kind})) == "good-token"
+    assert await ask_for_token(reply_with_json({**GOOD, "token_type": kind})) == "good-token"
 
 
 FORM = b"access_token=good-token&token_type=bearer&scope=repo%2Cuser&expires_in=3600"
@@ -200,7 +205,7 @@ FORM = b"access_token=good-token&token_type=bearer&scope=repo%2Cuser&expires_in=
 async def test_a_token_may_come_as_a_form_under_any_media_type(kind, form):
     lines = [f"Content-Type: {kind}"] if kind else []
 
-    assert await asked(said(form, *lines)) == "good-token"
+    assert await ask_for_token(reply_with(form, *lines)) == "good-token"
 
 
 @pytest.mark.parametrize(
@@ -212,7 +217,7 @@ async def test_a_token_may_come_as_a_form_under_any_media_type(kind, form):
     ],
 )
 async def test_another_form_is_no_token(form):
-    error = await asked(said(form))
+    error = await ask_for_token(reply_with(form))
 
     assert error.kind == "protocol"
     assert shows_nothing(error)
@@ -221,7 +226,7 @@ async def test_another_form_is_no_token(form):
 async def test_a_refusal_may_come_as_a_form():
     form = b"error=bad_verification_code&error_description=The+code+passed+is+incorrect."
 
-    error = await asked(said(form))
+    error = await ask_for_token(reply_with(form))
 
     assert "bad_verification_code (The code passed is incorrect)" in error.reason
 
@@ -230,47 +235,53 @@ BASE64 = base64.b64encode(SECRET.encode()).decode()
 
 
 @pytest.mark.parametrize(
-    "said", [SECRET, BASE64, quote(SECRET, safe=""), f"x{SECRET}x" * 100, " " * 190 + SECRET]
+    "description", [SECRET, BASE64, quote(SECRET, safe=""), f"x{SECRET}x" * 100, " " * 190 + SECRET]
 )
-async def test_a_server_that_repeats_a_secret_is_not_quoted(said):
-    refused = {"error": "invalid_client", "error_description": said, "error_uri": said}
+async def test_a_server_that_repeats_a_secret_is_not_quoted(description):
+    refused = {
+        "error": "invalid_client",
+        "error_description": description,
+        "error_uri": description,
+    }
 
-    error = await asked(saying(refused, status="401 No"))
-    by_code = await asked(saying({"error": said}, status="400 No"))
+    error = await ask_for_token(reply_with_json(refused, status="401 No"))
+    by_code = await ask_for_token(reply_with_json({"error": description}, status="400 No"))
 
     assert "invalid_client" in error.reason
     for reason in (error.reason, by_code.reason):
-        assert said not in reason
+        assert description not in reason
         assert SECRET not in reason
 
 
 async def test_a_description_is_one_short_line_without_control_characters():
-    said = "\x1b[31mred\r\n\u202eturned\x00" + "long " * 1000
+    description = "\x1b[31mred\r\n\u202eturned\x00" + "long " * 1000
 
-    error = await asked(saying({"error": "x", "error_description": said}, status="400 No"))
+    error = await ask_for_token(
+        reply_with_json({"error": "x", "error_description": description}, status="400 No")
+    )
 
     assert error.reason.isprintable()
     assert len(error.reason) < 350
 
 
 @pytest.mark.parametrize(
-    ("code", "status", "told"),
+    ("code", "status", "message"),
     [
         *((code, "400 No", "status 400.") for code in (7, None, [], "a b", "x" * 65, "\x1b[0m")),
         ("bad_verification_code", "200 OK", "bad_verification_code."),
     ],
 )
-async def test_an_error_code_is_quoted_if_it_is_one_with_status_200_too(code, status, told):
-    error = await asked(saying({"error": code}, status=status))
+async def test_an_error_code_is_quoted_if_it_is_one_with_status_200_too(code, status, message):
+    error = await ask_for_token(reply_with_json({"error": code}, status=status))
 
     assert error.kind == "credentials"
-    assert f"refused the request: {told}" in error.reason
+    assert f"refused the request: {message}" in error.reason
 
 
 async def test_secrets_follow_no_redirect():
     async with Recorder() as sink:
         headers = (f"Location: {sink.url}/", "Set-Cookie: a=b")
-        error = await asked(replying(answer(b"{}", *headers, status="308 Go")))
+        error = await ask_for_token(replying(answer(b"{}", *headers, status="308 Go")))
 
         assert error.kind == "redirect"
         assert sink.connections == 0
@@ -279,19 +290,19 @@ async def test_secrets_follow_no_redirect():
 async def test_a_server_that_asks_to_wait_is_left_alone():
     busy = replying(answer(b"{}", "Retry-After: 9", status="429 Slow"))
 
-    assert "429" in (await asked(busy, times=5)).reason
+    assert "429" in (await ask_for_token(busy, times=5)).reason
 
 
 async def test_a_token_that_the_process_before_a_fork_asks_for_is_not_waited_for(
     server, monkeypatch
 ):
-    made, before = TokenSource(OAuth2(**APP), server.scheme, "oauth"), asyncio.Event()
-    asking = asyncio.create_task(made._flights.run(before.wait))
+    source, before = TokenSource(OAuth2(**APP), server.scheme, "oauth"), asyncio.Event()
+    asking = asyncio.create_task(source._flights.run(before.wait))
     await asyncio.sleep(0)
     monkeypatch.setattr(os, "getpid", lambda: -1)
 
     async with channel_to(server) as (channel, _):
-        assert server.find(await asyncio.wait_for(made.token(channel), 5))
+        assert server.find(await asyncio.wait_for(source.token(channel), 5))
     before.set()
     assert await asking
 
@@ -299,36 +310,36 @@ async def test_a_token_that_the_process_before_a_fork_asks_for_is_not_waited_for
 async def test_a_server_that_gives_the_same_token_again_is_an_error_for_that_call_alone():
     body = b'{"access_token": "always-the-same", "token_type": "bearer"}'
     async with Recorder(Answer(body=body)) as always, channel_to(always) as (channel, _):
-        made = TokenSource(OAuth2(**APP), SCHEME, "oauth")
-        first = await made.token(channel)
-        error = await refusal(made.token(channel, stale=first))
+        source = TokenSource(OAuth2(**APP), SCHEME, "oauth")
+        first = await source.token(channel)
+        error = await refusal(source.token(channel, stale=first))
 
         assert "returned the token again that the API refused" in error.reason
-        assert await made.token(channel) == first == "always-the-same"
+        assert await source.token(channel) == first == "always-the-same"
         assert len(always.requests) == 2
 
 
 async def test_no_secret_shows_anywhere(server, caplog):
     caplog.set_level(logging.DEBUG)
     config = OAuth2(**APP, extra={"audience": "hidden-audience-1"}, refresh_token="refresh-given-1")
-    made = TokenSource(config, server.openid, "oauth")
+    source = TokenSource(config, server.openid, "oauth")
     async with channel_to(server) as (channel, learned):
-        error = await refusal(made.token(channel))
+        error = await refusal(source.token(channel))
         good = TokenSource(OAuth2(**APP), server.scheme, "oauth")
         token = await good.token(channel)
-    found = traceback.TracebackException.from_exception(error, capture_locals=True)
+    trace = traceback.TracebackException.from_exception(error, capture_locals=True)
     # The server's side logs in this process too, and what it pleases.
     ours = [record for record in caplog.records if not record.name.startswith("authlib")]
     logged = "\n".join(record.getMessage() for record in ours)
-    shown = [f"{config!r} {config} {made!r} {good!r} {error}", *found.format(), logged]
+    texts = [f"{config!r} {config} {source!r} {good!r} {error}", *trace.format(), logged]
 
     for secret in (APP_SECRET, "hidden-audience-1", "refresh-given-1"):
         assert secret in learned
-        assert not any(secret in text for text in shown)
+        assert not any(secret in text for text in texts)
     assert token in learned
-    assert not any(token in text for text in (*shown, repr(vars(good))))
+    assert not any(token in text for text in (*texts, repr(vars(good))))
     assert APP_SECRET not in repr(vars(good))
     assert copy.deepcopy(config) is copy.copy(config) is config
-    for value in (config, made):
+    for value in (config, source):
         with pytest.raises(TypeError, match="pickled"):
             pickle.dumps(value)

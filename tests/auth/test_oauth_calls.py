@@ -26,33 +26,33 @@ def load(server, credential, *, scheme=None, **settings):
     """Return the tool of the API; credentials go with it. A scheme replaces the document's."""
     document = server.document
     if scheme is not None:
-        document["components"]["securitySchemes"]["oauth"] = at(server, scheme)
+        document["components"]["securitySchemes"]["oauth"] = fill_url(server, scheme)
     credentials = {"oauth": credential}
     return load_tools(document, credentials=credentials, settings=Settings(**settings))
 
 
-def at(server, value):
+def fill_url(server, value):
     """Return data with the server's address in place of {url}."""
     return json.loads(json.dumps(value).replace("{url}", server.url))
 
 
-async def called(server, credential, **more):
-    async with load(server, credential, **more) as toolset:
+async def call_tool(server, credential, **options):
+    async with load(server, credential, **options) as toolset:
         return await toolset["get_me"].execute({})
 
 
-async def asked(server):
+async def wait_for_request(server):
     """Wait until a request has reached the token endpoint."""
     while not server.forms:  # noqa: ASYNC110 -- the server runs in another thread
         await asyncio.sleep(0.01)
 
 
-async def person(server, **members):
+async def person(server, **fields):
     """Return a credential with a refresh token, as a login leaves it."""
-    await called(server, ADA)
+    await call_tool(server, ADA)
     refresh = server.issued[-1].refresh_token
     server.forms.clear()
-    return {"client_id": "public", "refresh_token": refresh, **members}
+    return {"client_id": "public", "refresh_token": refresh, **fields}
 
 
 BEARER = {"type": "http", "scheme": "bearer"}
@@ -75,15 +75,15 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize(("scheme", "members", "scope"), WAYS.values(), ids=WAYS)
+@pytest.mark.parametrize(("scheme", "fields", "scope"), WAYS.values(), ids=WAYS)
 @pytest.mark.parametrize("kind", [OAuth2, dict])
-async def test_a_call_gets_a_token_for_the_scopes_it_requires(server, kind, scheme, members, scope):
-    result = await called(server, kind(**at(server, members)), scheme=scheme)
+async def test_a_call_gets_a_token_for_the_scopes_it_requires(server, kind, scheme, fields, scope):
+    result = await call_tool(server, kind(**fill_url(server, fields)), scheme=scheme)
 
-    assert result.output == {"scope": scope, "client": members["client_id"]}
-    grant = "client_credentials" if "client_secret" in members else "password"
+    assert result.output == {"scope": scope, "client": fields["client_id"]}
+    grant = "client_credentials" if "client_secret" in fields else "password"
     assert [form["grant_type"] for form in server.forms] == [grant]
-    is_basic = "client_secret" in members and "client_auth" not in members
+    is_basic = "client_secret" in fields and "client_auth" not in fields
     assert server.proofs[0].startswith("Basic ") is is_basic
 
 
@@ -99,7 +99,7 @@ URLS = [
 async def test_secrets_go_over_https_or_to_this_machine_only(server, url):
     scheme = {"type": "oauth2", "flows": {"clientCredentials": {"tokenUrl": url}}}
 
-    result = await called(server, APP, scheme=scheme)
+    result = await call_tool(server, APP, scheme=scheme)
 
     assert result.error["type"] == "credentials"
     assert server.asked == {}
@@ -117,15 +117,17 @@ DISCOVERED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("metadata", "said", "place"), DISCOVERED)
-async def test_a_description_is_believed_as_far_as_the_standard_goes(server, metadata, said, place):
-    server.metadata = at(server, metadata)
+@pytest.mark.parametrize(("metadata", "message", "place"), DISCOVERED)
+async def test_a_description_is_believed_as_far_as_the_standard_goes(
+    server, metadata, message, place
+):
+    server.metadata = fill_url(server, metadata)
     scheme = {"type": "openIdConnect", "openIdConnectUrl": place + WELL_KNOWN}
 
-    result = await called(server, APP, scheme=scheme)
+    result = await call_tool(server, APP, scheme=scheme)
 
     assert result.error["type"] == "credentials"
-    assert said in str(result)
+    assert message in str(result)
     assert server.forms == []
     assert bool(server.asked) is place.startswith("{url}")
 
@@ -134,7 +136,7 @@ NO_FLOW = {"type": "oauth2", "flows": {"clientCredentials": {"tokenUrl": "token"
 
 
 @pytest.mark.parametrize(
-    ("scheme", "members", "said"),
+    ("scheme", "fields", "message"),
     [
         (None, {"client_ID": "app"}, "did you mean 'client_id'"),
         (None, {"client_id": "app"}, "cannot get a token with this OAuth2(…)"),
@@ -147,12 +149,12 @@ NO_FLOW = {"type": "oauth2", "flows": {"clientCredentials": {"tokenUrl": "token"
     ],
 )
 def test_what_can_give_no_token_is_refused_when_the_document_is_loaded(
-    server, scheme, members, said
+    server, scheme, fields, message
 ):
     with pytest.raises(CredentialsError) as caught:
-        load(server, members, scheme=scheme)
+        load(server, fields, scheme=scheme)
 
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert SECRET not in str(caught.value)
     assert server.asked == {}
 
@@ -227,7 +229,7 @@ AGAIN = "log in (again): openapi-tools login SPEC oauth --token-file FILE"
 
 
 @pytest.mark.parametrize(
-    ("members", "said", "grants"),
+    ("fields", "message", "grants"),
     [
         ({}, f"invalid_grant; {AGAIN}", ["refresh_token"]),
         (APP, AGAIN, ["refresh_token"]),
@@ -235,8 +237,8 @@ AGAIN = "log in (again): openapi-tools login SPEC oauth --token-file FILE"
     ],
     ids=["alone", "a client is no person", "a client that may"],
 )
-async def test_a_refused_refresh_token_says_to_log_in_again(server, members, said, grants):
-    credential = await person(server, **members)
+async def test_a_refused_refresh_token_says_to_log_in_again(server, fields, message, grants):
+    credential = await person(server, **fields)
     for issued in server.issued:
         issued.revoked = True
     async with load(server, credential) as toolset:
@@ -244,9 +246,9 @@ async def test_a_refused_refresh_token_says_to_log_in_again(server, members, sai
         again = await toolset["get_me"].execute({})
 
     assert [form["grant_type"] for form in server.forms] == grants
-    if said:
+    if message:
         assert result.error["type"] == again.error["type"] == "credentials"
-        assert said in str(result)
+        assert message in str(result)
         assert AGAIN in str(again)
     else:
         assert result.output["client"] == again.output["client"] == "app"
@@ -291,7 +293,7 @@ async def test_a_call_that_is_cancelled_while_it_refreshes_harms_no_other(server
     async with load(server, APP) as toolset:
         first = asyncio.create_task(toolset["get_me"].execute({}))
         second = asyncio.create_task(toolset["get_me"].execute({})) if waits else None
-        await asked(server)
+        await wait_for_request(server)
         first.cancel()
         result = await (second or toolset["get_me"].execute({}))
 
@@ -303,14 +305,14 @@ async def test_a_call_that_is_cancelled_while_it_refreshes_harms_no_other(server
 def test_when_the_loop_of_a_refresh_ends_another_begins_anew(server):
     toolset = load(server, APP)
     server.delay = 0.3
-    found = []
+    results = []
 
     async def waits():
-        found.append(await toolset["get_me"].execute({}))
+        results.append(await toolset["get_me"].execute({}))
 
     async def begins_and_leaves():
         task = asyncio.create_task(toolset["get_me"].execute({}))
-        await asked(server)
+        await wait_for_request(server)
         other.start()
         await asyncio.sleep(0.1)
         task.cancel()
@@ -320,7 +322,7 @@ def test_when_the_loop_of_a_refresh_ends_another_begins_anew(server):
     other.join(timeout=10)
     asyncio.run(toolset.aclose())
 
-    assert [result.success for result in found] == [True]
+    assert [result.success for result in results] == [True]
     assert len(server.forms) == 2
 
 
@@ -340,13 +342,13 @@ async def test_a_failed_refresh_is_an_error_for_all_who_waited_and_the_next_call
 
 
 @pytest.mark.parametrize(
-    ("members", "most"),
+    ("fields", "most"),
     [(APP, 4), ({**ADA, "password": "a wrong one"}, 1)],
     ids=["client", "wrong"],
 )
-async def test_a_server_that_goes_on_failing_is_asked_less_and_less(server, members, most):
+async def test_a_server_that_goes_on_failing_is_asked_less_and_less(server, fields, most):
     server.clients["app"].client_secret = "another"
-    async with load(server, members) as toolset:
+    async with load(server, fields) as toolset:
         results = [await toolset["get_me"].execute({}) for _ in range(50)]
 
     assert {result.error["type"] for result in results} == {"credentials"}
@@ -380,7 +382,7 @@ async def test_closing_the_tools_ends_a_call_that_waits_for_its_token(server):
     server.delay = 5
     toolset = load(server, APP)
     call = asyncio.create_task(toolset["get_me"].execute({}))
-    await asked(server)
+    await wait_for_request(server)
 
     await toolset.aclose()
     result = await asyncio.wait_for(call, 2)
@@ -392,11 +394,11 @@ async def test_closing_the_tools_ends_a_call_that_waits_for_its_token(server):
 async def test_a_token_endpoint_that_a_document_names_elsewhere_gets_nothing(server):
     async with Recorder() as sink:
         flows = {"clientCredentials": {"tokenUrl": f"{sink.url}/token", "scopes": {}}}
-        result = await called(server, APP, scheme={"type": "oauth2", "flows": flows})
+        result = await call_tool(server, APP, scheme={"type": "oauth2", "flows": flows})
 
         assert result.error["type"] == "credentials"
-        for said in (sink.url, server.url, "OAuth2(token_url=…)", f"{sink.url!r}))"):
-            assert said in result.error["message"]
+        for text in (sink.url, server.url, "OAuth2(token_url=…)", f"{sink.url!r}))"):
+            assert text in result.error["message"]
         assert sink.connections == 0
     assert server.calls == []
 
@@ -407,7 +409,7 @@ async def test_a_token_endpoint_elsewhere_may_be_allowed(server, way):
     named = {**APP, "token_url": f"{server.url}/token"}
     settings = {"credential_origins": (server.url, here)} if way == "allowed" else {}
 
-    result = await called(
+    result = await call_tool(
         server, named if way == "named" else APP, base_url=f"{here}/api", **settings
     )
 
@@ -416,18 +418,18 @@ async def test_a_token_endpoint_elsewhere_may_be_allowed(server, way):
 
 async def test_a_file_of_tokens_is_a_credential(server, tmp_path):
     path = tmp_path / "tokens.json"
-    await called(server, {**ADA, "token_file": path})
+    await call_tool(server, {**ADA, "token_file": path})
     server.forms.clear()
 
-    result = await called(server, read_login(path))
+    result = await call_tool(server, read_login(path))
 
     assert result.output["client"] == "public"
     assert server.forms == []
 
 
 async def test_two_toolsets_share_no_token(server):
-    await called(server, APP)
-    await called(server, APP)
+    await call_tool(server, APP)
+    await call_tool(server, APP)
 
     assert len(set(server.calls)) == 2
 
@@ -447,7 +449,7 @@ async def test_no_secret_and_no_token_shows(server, caplog):
 
 async def test_what_a_model_is_shown_holds_no_credential(server):
     async with load(server, APP) as toolset:
-        shown = json.dumps([tool.get_schema() for tool in toolset])
+        schemas = json.dumps([tool.get_schema() for tool in toolset])
 
-    assert SECRET not in shown
-    assert "oauth" not in shown
+    assert SECRET not in schemas
+    assert "oauth" not in schemas

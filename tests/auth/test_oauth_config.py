@@ -21,7 +21,7 @@ def test_a_secret_is_a_text_or_a_wrapped_one_or_names_a_variable(monkeypatch, se
     assert "s3cret" not in f"{config!r} {config} {config.client_secret!r}"
 
 
-def test_every_secret_member_is_masked():
+def test_every_secret_field_is_masked():
     config = OAuth2(
         client_id="app",
         client_secret="secret-1",
@@ -42,7 +42,7 @@ def test_every_secret_member_is_masked():
 
 
 @pytest.mark.parametrize(
-    ("members", "said"),
+    ("fields", "message"),
     [
         (["client_id"], "the configuration must be a mapping, not list"),
         ({"client_idd": "hidden-1"}, "did you mean 'client_id'?"),
@@ -76,16 +76,16 @@ def test_every_secret_member_is_masked():
     ],
     ids=str,
 )
-def test_what_is_wrong_is_said_without_its_value(members, said):
+def test_what_is_wrong_is_reported_without_its_value(fields, message):
     with pytest.raises(CredentialsError) as caught:
-        OAuth2.from_mapping(members)
+        OAuth2.from_mapping(fields)
 
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert "hidden-1" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("members", "name", "value"),
+    ("fields", "name", "value"),
     [
         ({"scopes": "read  write"}, "scopes", ("read", "write")),
         ({"scopes": ["read", "write", "read"]}, "scopes", ("read", "write")),
@@ -96,11 +96,11 @@ def test_what_is_wrong_is_said_without_its_value(members, said):
         ({"token_file": "~/tokens"}, "token_file", Path.home() / "tokens"),
     ],
 )
-def test_a_member_may_be_written_in_several_ways(members, name, value):
-    assert getattr(OAuth2(**members), name) == value
+def test_a_field_may_be_written_in_several_ways(fields, name, value):
+    assert getattr(OAuth2(**fields), name) == value
 
 
-def test_equal_members_are_equal():
+def test_equal_fields_are_equal():
     one, other = (OAuth2(client_id="app", client_secret="x") for _ in range(2))
 
     assert one == other

@@ -30,10 +30,10 @@ def path(tmp_path):
     return tmp_path / "tokens.json"
 
 
-def entry(access="access-1", **members):
+def entry(access="access-1", **fields):
     token = Token(Secret(access), Secret("refresh-1"), issued_at=1.0, expires_at=2.0)
     about = {**PLACE, "client_id": "app", "token_endpoint": "https://auth.example.com/token"}
-    return StoredToken(**{**about, **members}, token=token)
+    return StoredToken(**{**about, **fields}, token=token)
 
 
 def test_one_file_holds_tokens_for_several_and_shows_none(path):
@@ -62,7 +62,7 @@ def test_the_file_is_private_from_its_first_byte_whatever_the_umask(path, monkey
 
     assert stat.S_IMODE(modes[0]) == 0o600
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert [found.name for found in path.parent.iterdir()] == ["tokens.json"]
+    assert [file.name for file in path.parent.iterdir()] == ["tokens.json"]
 
 
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o620])
@@ -76,17 +76,17 @@ def test_a_file_that_others_can_read_is_refused(path, mode):
 
 
 @pytest.mark.parametrize(
-    ("kind", "said"),
+    ("kind", "message"),
     [("link", "symbolic link"), ("pipe", "is not a regular file"),
      ("folder", "is not a regular file")],
 )  # fmt: skip
-def test_what_is_no_file_is_refused(path, tmp_path, kind, said):
+def test_what_is_no_file_is_refused(path, tmp_path, kind, message):
     TokenStore(tmp_path / "real.json").save(entry())
     makers = {"link": lambda: path.symlink_to("real.json"), "pipe": lambda: os.mkfifo(path, 0o600)}
     makers.get(kind, path.mkdir)()
 
     for use in (lambda store: store.load(**PLACE), lambda store: store.save(entry())):
-        with pytest.raises(CredentialsError, match=said):
+        with pytest.raises(CredentialsError, match=message):
             use(TokenStore(path))
 
 
@@ -168,37 +168,37 @@ def test_a_kill_while_writing_leaves_a_whole_file(path):
 async def token(server, path):
     """A person's token in the file, as a login leaves it there."""
     config = OAuth2(client_id="public", username="ada", password=PASSWORD, token_file=path)
-    return await of(server, config)
+    return await get_token(server, config)
 
 
-async def of(server, config, name="oauth", **more):
+async def get_token(server, config, name="oauth", **options):
     """Return the token that a configuration gives."""
     async with channel_to(server) as (channel, _):
-        return await TokenSource(config, server.scheme, name).token(channel, **more)
+        return await TokenSource(config, server.scheme, name).token(channel, **options)
 
 
 async def test_a_rotated_refresh_token_lands_in_the_file(server, path, token):
     async with channel_to(server) as (channel, _):
-        made = TokenSource(read_login(path), server.scheme, "oauth")
-        second = await made.token(channel, stale=token)
-        third = await of(server, read_login(path), stale=second)
-        fourth = await made.token(channel, stale=second)
+        source = TokenSource(read_login(path), server.scheme, "oauth")
+        second = await source.token(channel, stale=token)
+        third = await get_token(server, read_login(path), stale=second)
+        fourth = await source.token(channel, stale=second)
 
     assert len({token, second, third}) == 3
     assert fourth == third  # the other one has refreshed it, and this one looks
     assert server.grants("refresh_token") == 2
 
 
-@pytest.mark.parametrize(("mode", "name", "said"), [(0o600, "another", "log in"),
+@pytest.mark.parametrize(("mode", "name", "message"), [(0o600, "another", "log in"),
                                                     (0o644, "oauth", "chmod 600")])  # fmt: skip
 async def test_a_file_without_a_token_that_may_be_used_fails_the_call(
-    server, path, token, mode, name, said
+    server, path, token, mode, name, message
 ):
     config = read_login(path)
     path.chmod(mode)
 
-    with pytest.raises(CallError, match=said) as caught:
-        await of(server, config, name)
+    with pytest.raises(CallError, match=message) as caught:
+        await get_token(server, config, name)
 
     assert caught.value.kind == "credentials"
     assert str(path) in caught.value.reason
@@ -209,7 +209,7 @@ async def test_a_file_that_cannot_be_written_costs_no_call(server, path, monkeyp
         raise OSError(errno.ENOSPC, "no space left")
 
     monkeypatch.setattr(os, "fsync", full)
-    token = await of(server, OAuth2(**APP, token_file=path))
+    token = await get_token(server, OAuth2(**APP, token_file=path))
 
     assert server.find(token)
     assert "was not stored: token file" in caplog.text
@@ -218,7 +218,7 @@ async def test_a_file_that_cannot_be_written_costs_no_call(server, path, monkeyp
 
 
 async def test_no_client_secret_is_ever_written(server, path):
-    token = await of(server, OAuth2(**APP, token_file=path))
+    token = await get_token(server, OAuth2(**APP, token_file=path))
 
     assert token in path.read_text()
     assert SECRET not in path.read_text()

@@ -13,15 +13,15 @@ BASIC = "Basic bWU6czNjcjN0LTA4MTU="
 FLOW = {"tokenUrl": "https://api.example.com/token", "scopes": {}}
 
 
-def api(scheme, *, openapi="3.1.1", requirement="k", **members):
+def api(scheme, *, openapi="3.1.1", requirement="k", **fields):
     get = operation(operationId="do", security=[{requirement: []}])
     holder = {"securityDefinitions": {"k": scheme}}
     if openapi != "2.0":
         holder = {"components": {"securitySchemes": {"k": scheme}}}
-    return document({"/x": {"get": get}}, openapi=openapi, **{**holder, **members})
+    return document({"/x": {"get": get}}, openapi=openapi, **{**holder, **fields})
 
 
-async def sent(root, recorder, secret=SECRET, name="k"):
+async def call_tool(root, recorder, secret=SECRET, name="k"):
     """Return the request of a call with a credential, and the warnings of the document."""
     async with load_tools(root, credentials={name: secret}, base_url=recorder.url) as toolset:
         result = await toolset.call("do", {})
@@ -62,7 +62,7 @@ FORMS = {
 async def test_a_scheme_is_read_as_it_is_meant_with_a_warning(form, openapi, recorder):
     scheme, (name, value), place = FORMS[form]
 
-    request, warnings = await sent(api(scheme, openapi=openapi), recorder)
+    request, warnings = await call_tool(api(scheme, openapi=openapi), recorder)
 
     assert request.header_values(name) == [value]
     (warning,) = [w for w in warnings if w.startswith("/components/securitySchemes/k")]
@@ -78,14 +78,14 @@ async def test_a_scheme_is_read_as_it_is_meant_with_a_warning(form, openapi, rec
     ],
 )
 async def test_a_scheme_of_swagger_2_is_read_alike(scheme, secret, expected, recorder):
-    request, warnings = await sent(api(scheme, openapi="2.0"), recorder, secret)
+    request, warnings = await call_tool(api(scheme, openapi="2.0"), recorder, secret)
 
     assert request.header_values(expected[0]) == [expected[1]]
     assert [w for w in warnings if w.startswith("/securityDefinitions/k/")]
 
 
 async def test_basic_of_3_is_the_scheme_of_http(recorder):
-    request, _ = await sent(api({"type": "basic"}), recorder, ("me", SECRET))
+    request, _ = await call_tool(api({"type": "basic"}), recorder, ("me", SECRET))
 
     assert request.header("Authorization") == BASIC
 
@@ -112,7 +112,7 @@ REFERRED = {"k": SCHEME, "r": {"$ref": "#/components/securitySchemes/k"}}
 
 
 @pytest.mark.parametrize(
-    ("requirement", "members"),
+    ("requirement", "fields"),
     [
         ("#/components/securitySchemes/k", {}),
         ("https://api.example.com/d#/components/securitySchemes/k", {"$self": "https://api.example.com/d"}),
@@ -121,11 +121,11 @@ REFERRED = {"k": SCHEME, "r": {"$ref": "#/components/securitySchemes/k"}}
     ],
     ids=["a component", "by $self", "elsewhere", "a reference"],
 )  # fmt: skip
-async def test_a_requirement_may_name_a_scheme_by_uri(requirement, members, recorder):
-    root = api(SCHEME, openapi="3.2.0", requirement=requirement, **members)
+async def test_a_requirement_may_name_a_scheme_by_uri(requirement, fields, recorder):
+    root = api(SCHEME, openapi="3.2.0", requirement=requirement, **fields)
     name = "r" if requirement.endswith("/r") else "k"
 
-    request, warnings = await sent(root, recorder, name=name)
+    request, warnings = await call_tool(root, recorder, name=name)
 
     assert request.header("X-K") == SECRET
     assert warnings == ()
@@ -136,7 +136,7 @@ async def test_a_scheme_in_another_file_is_named_by_the_end_of_its_uri(recorder,
     root = api(SCHEME, openapi="3.2.0", requirement="schemes.yaml#/schemes/company", components={})
     (tmp_path / "api.json").write_text(json.dumps(root))
 
-    request, _ = await sent(tmp_path / "api.json", recorder, name="company")
+    request, _ = await call_tool(tmp_path / "api.json", recorder, name="company")
 
     assert request.header("X-K") == SECRET
 
@@ -149,7 +149,7 @@ async def test_a_uri_before_3_2_is_read_with_a_warning(openapi, everywhere, reco
     if everywhere:
         root["security"] = root["paths"]["/x"]["get"].pop("security")
 
-    request, warnings = await sent(root, recorder)
+    request, warnings = await call_tool(root, recorder)
 
     assert request.header("X-K") == SECRET
     place = "/security" if everywhere else "/paths/~1x/get/security"
@@ -201,7 +201,7 @@ HEADER = {"type": "apiKey", "in": "header", "name": "Authorization"}
 
 
 @pytest.mark.parametrize("described", PREFIXES)
-def test_a_prefix_that_a_key_lacks_is_told_at_load(described):
+def test_a_prefix_that_a_key_lacks_is_reported_at_load(described):
     root = api({**HEADER, "description": described})
     word = PREFIXES[described]
 
@@ -220,7 +220,7 @@ def test_other_words_tell_of_no_prefix(described):
 
 
 @pytest.mark.parametrize(
-    ("challenge", "key", "told"),
+    ("challenge", "key", "is_suggested"),
     [
         ("Token", "abcd1234", True),
         ('Token realm="api"', "abcd1234", True),
@@ -229,7 +229,9 @@ def test_other_words_tell_of_no_prefix(described):
         ('"; odd', "abcd1234", False),
     ],
 )
-async def test_a_refused_key_without_a_word_is_told_the_servers_own(challenge, key, told, recorder):
+async def test_a_refusal_of_a_key_without_a_word_names_the_servers_own(
+    challenge, key, is_suggested, recorder
+):
     recorder.answer.status = 401
     recorder.answer.headers.append(("WWW-Authenticate", challenge))
 
@@ -237,5 +239,5 @@ async def test_a_refused_key_without_a_word_is_told_the_servers_own(challenge, k
         result = await toolset.call("do", {})
 
     assert result.error["type"] == "auth"
-    assert ("write it as 'Token …'" in result.error["message"]) is told
+    assert ("write it as 'Token …'" in result.error["message"]) is is_suggested
     assert "abcd1234" not in str(result)

@@ -224,7 +224,7 @@ def test_fields_fit_their_types(browser, tmp_path):
         "filter": {"oneOf": [{"type": "object", "properties": {"x": {}}}, {"type": "array"}]},
     }
     schema = {"type": "object", "properties": properties, "required": [*properties]}
-    with written(tmp_path, render_page(load_tools(body_tool(schema)))) as address:
+    with write_page(tmp_path, render_page(load_tools(body_tool(schema)))) as address:
         browser.open(address).show("send")
     tags = browser.run(
         "return [...document.querySelectorAll('.fields > .field')].map((field) =>"
@@ -254,7 +254,7 @@ PASTE = """
 
 def test_pasted_lines_are_kept(browser, tmp_path):
     schema = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
-    with written(tmp_path, render_page(load_tools(body_tool(schema)))) as address:
+    with write_page(tmp_path, render_page(load_tools(body_tool(schema)))) as address:
         browser.open(address).show("send")
     browser.find(".fields input").clear()
     browser.run(PASTE, "one\ntwo")
@@ -461,7 +461,7 @@ def test_a_recursive_schema_opens_step_by_step(browser, tmp_path):
 
 
 @contextmanager
-def written(tmp_path, html):
+def write_page(tmp_path, html):
     file = tmp_path / "page.html"
     file.write_text(html)
     yield file.as_uri()
@@ -469,7 +469,7 @@ def written(tmp_path, html):
 
 def test_the_file_of_1223_operations_is_ready_within_1500_ms(browser, shared, tmp_path):
     html = render_page(load_tools(shared / "corpus" / "github" / "api.github.com.json"))
-    with written(tmp_path, html) as address:
+    with write_page(tmp_path, html) as address:
         browser.driver.get(address)
         duration = browser.driver.execute_async_script(READY)
     count = browser.text("#count")
@@ -482,7 +482,7 @@ def test_the_file_of_1223_operations_is_ready_within_1500_ms(browser, shared, tm
 
 
 def test_the_file_works_without_a_server_and_says_what_it_cannot(browser, tmp_path):
-    with written(tmp_path, render_page(load_tools(MUSEUM))) as address:
+    with write_page(tmp_path, render_page(load_tools(MUSEUM))) as address:
         browser.open(f"{address}#buy_museum_tickets", "main .call")
     before, note = browser.text(".request pre"), browser.text(".request-note")
     browser.choose("main select", "general")
@@ -503,7 +503,7 @@ def test_an_object_with_names_of_methods_is_displayed(browser, tmp_path):
         {"/x": {"get": operation(operationId="find", parameters=parameters)}},
         servers=[{"url": "https://api.example.com"}],
     )
-    with written(tmp_path, render_page(load_tools(spec))) as address:
+    with write_page(tmp_path, render_page(load_tools(spec))) as address:
         browser.open(address)
         browser.show("find")
 
@@ -528,7 +528,7 @@ MARKDOWN = """A [site](https://example.com/a "t"), <https://example.com/b>, http
 def test_markdown_is_rendered_and_hostile_links_are_text(browser, tmp_path):
     paths = {"/x": {"get": operation(operationId="find", description=MARKDOWN)}}
     spec = document(paths, servers=[{"url": "https://api.example.com"}])
-    with written(tmp_path, render_page(load_tools(spec))) as address:
+    with write_page(tmp_path, render_page(load_tools(spec))) as address:
         browser.open(address)
         browser.show("find")
     links = browser.run(
@@ -548,7 +548,7 @@ def test_markdown_is_rendered_and_hostile_links_are_text(browser, tmp_path):
 def test_markdown_that_never_ends_takes_less_than_a_second(browser, tmp_path, text):
     paths = {"/x": {"get": operation(operationId="find", description=text)}}
     spec = document(paths, servers=[{"url": "https://api.example.com"}])
-    with written(tmp_path, render_page(load_tools(spec))) as address:
+    with write_page(tmp_path, render_page(load_tools(spec))) as address:
         browser.open(address)
         duration = browser.run(
             "const start = performance.now(); markdownBlock(arguments[0]);"
@@ -560,7 +560,7 @@ def test_markdown_that_never_ends_takes_less_than_a_second(browser, tmp_path, te
 
 
 def test_nothing_of_a_hostile_document_runs_or_becomes_markup(browser, tmp_path):
-    with written(tmp_path, render_page(hostile())) as address:
+    with write_page(tmp_path, render_page(hostile())) as address:
         browser.open(address)
         names = browser.run("return [...document.querySelectorAll('#list a')].map((a) => a.hash)")
         for name in names:

@@ -28,7 +28,7 @@ def run(*args, code=0):
     return result
 
 
-def revived(html):
+def revive_data(html):
     """Return the data of a page, each number of the pool replaced by its value."""
     data = json.loads(DATA.search(html)[1])
     pool = data.pop("pool")
@@ -75,24 +75,24 @@ def test_the_file_names_no_address_to_load_from_and_allows_none(tmp_path):
     assert str(tmp_path) not in html
 
 
-def test_the_file_has_what_the_server_tells():
+def test_the_file_has_what_the_server_sends():
     toolset = load_tools(MUSEUM)
     data = PageData(toolset, counting=("estimated", estimate_tokens))
 
-    found = revived(render_page(toolset))
+    page = revive_data(render_page(toolset))
 
-    assert found["index"] == json.loads(json.dumps(data.index()))
-    assert found["tools"] == json.loads(json.dumps({t.name: data.details(t) for t in toolset}))
-    assert found["needs"] == data.needs()
-    assert found["costs"]["gemini"] == [list(cost) for cost in data.costs("gemini")]
+    assert page["index"] == json.loads(json.dumps(data.index()))
+    assert page["tools"] == json.loads(json.dumps({t.name: data.details(t) for t in toolset}))
+    assert page["needs"] == data.needs()
+    assert page["costs"]["gemini"] == [list(cost) for cost in data.costs("gemini")]
 
 
 def test_texts_of_a_document_stay_data():
     html = render_page(hostile())
-    found = DATA.search(html)[1]
-    data = revived(html)
+    embedded = DATA.search(html)[1]
+    data = revive_data(html)
 
-    assert re.findall("[<>&\u2028\u2029\x00-\x1f\x7f-\uffff]", found) == []
+    assert re.findall("[<>&\u2028\u2029\x00-\x1f\x7f-\uffff]", embedded) == []
     assert html.count("</script>") == len(re.findall("<script", html))
     tags = {tag for tool in data["index"]["tools"] for tag in tool["tags"]}
     assert tags == set(map(escape_controls, HOSTILE))
@@ -134,7 +134,7 @@ def test_options_that_do_not_fit_together_are_wrong_usage(args, words, tmp_path,
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_that_cannot_be_written_is_told(tmp_path):
+def test_a_file_that_cannot_be_written_is_reported(tmp_path):
     result = run("browse", MUSEUM, "--html", tmp_path / "no" / "page.html", code=1)
 
     assert "No such file or directory" in result.stderr

@@ -30,8 +30,8 @@ DATA = {
 CODE = {"name": "code", "in": "path", "required": True, "schema": {"type": "string"}}
 
 
-def call(name="list_special_events", arguments=None, **more):
-    return {"name": name, "arguments": arguments or {}, **more}
+def call(name="list_special_events", arguments=None, **fields):
+    return {"name": name, "arguments": arguments or {}, **fields}
 
 
 def test_the_page_and_its_parts_are_served_under_a_strict_policy(museum_page):
@@ -52,13 +52,13 @@ def test_the_page_and_its_parts_are_served_under_a_strict_policy(museum_page):
 
 @pytest.mark.parametrize("path", DATA)
 def test_data_needs_the_key_of_this_run(museum_page, path):
-    def asked(**more):
-        return museum_page.ask("POST", path, body=DATA[path], **more)[0]
+    def ask_page(**options):
+        return museum_page.ask("POST", path, body=DATA[path], **options)[0]
 
-    assert asked() == 200
-    assert asked(without=["x-openapi-tools-key"]) == 401
-    assert asked(x_openapi_tools_key=f"{museum_page.key}x") == 401
-    assert asked(x_openapi_tools_key="é") == 401
+    assert ask_page() == 200
+    assert ask_page(without=["x-openapi-tools-key"]) == 401
+    assert ask_page(x_openapi_tools_key=f"{museum_page.key}x") == 401
+    assert ask_page(x_openapi_tools_key="é") == 401
     assert museum_page.ask("GET", path)[0] == 404
 
 
@@ -102,10 +102,10 @@ def test_the_name_localhost_is_the_same_server(museum_page):
 def test_other_pages_can_neither_preview_nor_call(museum_page, path, headers, without, status):
     headers = {name: value.format(host=museum_page.host) for name, value in headers.items()}
 
-    answer = museum_page.ask("POST", path, body=call(), without=without, **headers)
+    response = museum_page.ask("POST", path, body=call(), without=without, **headers)
 
-    assert answer[0] == status
-    assert set(json.loads(answer[2])) == {"error"}
+    assert response[0] == status
+    assert set(json.loads(response[2])) == {"error"}
 
 
 @pytest.mark.parametrize(
@@ -138,13 +138,13 @@ def test_other_methods_are_refused(museum_page, method):
     ],
 )
 def test_a_wrong_request_gets_a_reason(museum_page, body, status):
-    found, _, text = museum_page.ask("POST", "/api/preview", body=body)
+    actual, _, text = museum_page.ask("POST", "/api/preview", body=body)
 
-    assert found == status
+    assert actual == status
     assert json.loads(text)["error"]
 
 
-def test_an_unknown_tool_or_profile_is_told_with_the_names_that_there_are(museum_page):
+def test_an_unknown_tool_or_profile_is_reported_with_the_names_that_there_are(museum_page):
     unknown = museum_page.ask("POST", "/api/tool", body={"name": "get_musuem_hours"})
     profile = museum_page.ask("POST", "/api/costs", body={"profile": "other"})
 
@@ -212,15 +212,15 @@ def test_a_tool_is_shown_as_each_model_sees_it_and_as_it_travels(museum_page):
 
 
 def test_a_preview_is_the_request_that_the_package_builds(museum_page):
-    found = museum_page.data("preview", call("buy_museum_tickets", TICKET))
+    preview = museum_page.data("preview", call("buy_museum_tickets", TICKET))
 
-    start, host = found["http"].splitlines()[:2]
+    start, host = preview["http"].splitlines()[:2]
     assert start == "POST https://redocly.com/_mock/docs/openapi/museum-api/tickets"
     assert host == "host: redocly.com"
-    assert found["mock"]["http"].splitlines()[0] == "POST http://mock.invalid/tickets"
-    assert found["http"].endswith('\n\n{"ticketDate":"2023-09-07","ticketType":"general"}')
-    assert '--data-raw \'{"ticketDate":"2023-09-07","ticketType":"general"}\'' in found["curl"]
-    compile(found["httpx"], "example", "exec")
+    assert preview["mock"]["http"].splitlines()[0] == "POST http://mock.invalid/tickets"
+    assert preview["http"].endswith('\n\n{"ticketDate":"2023-09-07","ticketType":"general"}')
+    assert '--data-raw \'{"ticketDate":"2023-09-07","ticketType":"general"}\'' in preview["curl"]
+    compile(preview["httpx"], "example", "exec")
 
 
 @pytest.mark.parametrize(
@@ -246,22 +246,22 @@ def test_one_server_has_one_request(tmp_path, server, options, start):
     assert "mock" not in preview
 
 
-def test_arguments_that_do_not_fit_are_told_in_place_of_a_preview(museum_page):
+def test_arguments_that_do_not_fit_are_reported_in_place_of_a_preview(museum_page):
     wrong = TICKET | {"ticketType": "yearly"}
 
-    found = museum_page.data("preview", call("buy_museum_tickets", wrong))
+    preview = museum_page.data("preview", call("buy_museum_tickets", wrong))
 
-    assert "'yearly' is not one of ['event', 'general']" in found["error"]
+    assert "'yearly' is not one of ['event', 'general']" in preview["error"]
 
 
 def test_a_read_is_called_at_once_and_a_write_after_approval(museum_page):
     read = museum_page.data("execute", call())
     asked = museum_page.data("execute", call("buy_museum_tickets", TICKET))
-    told = museum_page.data("execute", call("buy_museum_tickets", TICKET, approved="yes"))
+    result = museum_page.data("execute", call("buy_museum_tickets", TICKET, approved="yes"))
     done = museum_page.data("execute", call("buy_museum_tickets", TICKET, approved=True))
 
     assert read["success"]
-    assert asked["needs_approval"] is told["needs_approval"] is True
+    assert asked["needs_approval"] is result["needs_approval"] is True
     assert asked["preview"]["http"].startswith("POST http://mock.invalid/tickets")
     assert done["success"]
     assert done["output"]["message"] == "Museum general entry ticket purchased"
@@ -281,9 +281,9 @@ async def test_credentials_are_sent_and_never_shown(tmp_path):
     spec.write_text(json.dumps(document(paths, components={"securitySchemes": scheme})))
     async with Recorder(Answer(body=json.dumps({"you": SECRET}).encode())) as api:
 
-        def used():
-            given = ("--credential", "key=$PAGE_KEY", "--base-url", api.url)
-            with browsing(spec, *given, PAGE_KEY=SECRET) as page:
+        def execute_call():
+            options = ("--credential", "key=$PAGE_KEY", "--base-url", api.url)
+            with browsing(spec, *options, PAGE_KEY=SECRET) as page:
                 yield page.ask("POST", "/api/index", body={})[2]
                 yield page.ask("POST", "/api/tool", body=call("empty"))[2]
                 yield page.ask("POST", "/api/preview", body=call("list_pets"))[2]
@@ -291,7 +291,7 @@ async def test_credentials_are_sent_and_never_shown(tmp_path):
                 yield page.ask("POST", "/api/execute", body=call("empty"))[2]
                 yield page.ask("POST", "/api/execute", body=call(SECRET))[2]
 
-        texts = await asyncio.to_thread(list, used())
+        texts = await asyncio.to_thread(list, execute_call())
         sent = api.requests
 
     assert [request.header("x-key") for request in sent] == [SECRET]
@@ -300,9 +300,9 @@ async def test_credentials_are_sent_and_never_shown(tmp_path):
     assert json.loads(texts[3])["output"] == {"you": "***"}
 
 
-def test_a_chosen_port_is_used_and_one_in_use_is_told():
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+def test_a_chosen_port_is_used_and_one_in_use_is_reported():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
         result = CliRunner().invoke(commands, ["browse", MUSEUM, "--port", str(port)])
     with browsing(MUSEUM, "--port", port) as page:
         host = page.host
@@ -337,6 +337,6 @@ def test_the_address_is_opened_in_the_browser_on_request(monkeypatch, capsys):
     with browsing_here(MUSEUM, "--open") as page:
         assert opened.get(timeout=30) == page.address
 
-    told = capsys.readouterr()
-    assert told.out.strip() == page.address
-    assert "no browser could be opened" in told.err
+    output = capsys.readouterr()
+    assert output.out.strip() == page.address
+    assert "no browser could be opened" in output.err

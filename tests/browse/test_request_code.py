@@ -13,12 +13,12 @@ from servers.recorder import Recorder
 from openapi_tools import Settings, load_tools
 from openapi_tools.browse.page_data import describe_request
 
-OWN = {"host", "content-length", "connection", "accept-encoding", "user-agent"}
+CLIENT_HEADERS = {"host", "content-length", "connection", "accept-encoding", "user-agent"}
 ODD = 'it\'s {a} [b] "q" $HOME `x` \\ é & = % # \n line'
 
 
-def parameter(name, place, schema, **more):
-    return {"name": name, "in": place, "required": place == "path", "schema": schema, **more}
+def parameter(name, place, schema, **fields):
+    return {"name": name, "in": place, "required": place == "path", "schema": schema, **fields}
 
 
 def body(kind, schema):
@@ -77,23 +77,23 @@ async def test_code_sends_the_request_of_the_package(name, arguments):
     async with Recorder() as api:
         toolset = tools(PATHS, settings=Settings(base_url=f"{api.url}/v1"))
         schema = toolset[name].input_schema["properties"]
-        given = {key: value for key, value in arguments.items() if key in schema}
-        shown = describe_request(toolset[name], given)
+        fitting = {key: value for key, value in arguments.items() if key in schema}
+        code = describe_request(toolset[name], fitting)
         async with toolset:
-            await toolset.call(name, given)
+            await toolset.call(name, fitting)
         for way, run in ways.items():
-            await asyncio.to_thread(run, shown[way])
+            await asyncio.to_thread(run, code[way])
         sent = [
             (
                 one.method,
                 one.target,
-                {k.lower(): v for k, v in one.headers if k.lower() not in OWN},
+                {k.lower(): v for k, v in one.headers if k.lower() not in CLIENT_HEADERS},
                 one.body,
             )
             for one in api.requests
         ]
 
-    assert set(given) == set(arguments)
+    assert set(fitting) == set(arguments)
     assert sent[1:] == [sent[0]] * len(ways)
 
 
@@ -103,22 +103,22 @@ def test_a_body_that_is_not_text_is_read_from_a_file():
     (tool,) = tools(paths, servers=[{"url": "https://api.example.com"}])
     (argument,) = tool.input_schema["properties"]
 
-    shown = describe_request(tool, {argument: {"base64": "iVBORw0KGgo="}})
+    code = describe_request(tool, {argument: {"base64": "iVBORw0KGgo="}})
 
-    assert "--data-binary @body" in shown["curl"]
-    assert 'open("body", "rb").read()' in shown["httpx"]
-    assert "(8 bytes that are not text)" in shown["http"]
+    assert "--data-binary @body" in code["curl"]
+    assert 'open("body", "rb").read()' in code["httpx"]
+    assert "(8 bytes that are not text)" in code["http"]
 
 
 @pytest.mark.parametrize("method", ["`id`", "A&id", "a|id", "it's", "$HOME", "#"])
 def test_a_method_of_the_document_is_one_word_of_the_shell(method):
     paths = {"/x": {"additionalOperations": {method: operation(operationId="get_x")}}}
-    found = document(paths, servers=[{"url": "https://api.example.com"}]) | {"openapi": "3.2.0"}
+    root = document(paths, servers=[{"url": "https://api.example.com"}]) | {"openapi": "3.2.0"}
 
-    shown = describe_request(load_tools(found)["get_x"], {})
+    code = describe_request(load_tools(root)["get_x"], {})
 
-    assert shlex.split(shown["curl"])[:5] == [*("curl", "--globoff", "--path-as-is", "-X", method)]
-    assert f"-X {shlex.quote(method)} " in shown["curl"]
+    assert shlex.split(code["curl"])[:5] == [*("curl", "--globoff", "--path-as-is", "-X", method)]
+    assert f"-X {shlex.quote(method)} " in code["curl"]
 
 
 @pytest.mark.parametrize("mark", ["\x03", "\x1b[201~", "\x7f", "\x9b"])
@@ -126,22 +126,22 @@ def test_what_a_terminal_acts_on_is_not_in_a_command(mark):
     text = f"a{mark}\ntouch ran\n"
     (tool,) = tools({"/text": PATHS["/text"]}, servers=[{"url": "https://api.example.com"}])
 
-    shown = describe_request(tool, {"body": text})
+    code = describe_request(tool, {"body": text})
 
-    assert "touch ran" not in shown["curl"]
-    assert shown["curl"].endswith("--data-binary @body")
-    assert repr(text) in shown["httpx"]
+    assert "touch ran" not in code["curl"]
+    assert code["curl"].endswith("--data-binary @body")
+    assert repr(text) in code["httpx"]
 
 
 def test_credentials_are_masked_in_code():
     paths = {"/x": {"get": operation(operationId="get_x", security=[{"key": []}])}}
     scheme = {"key": {"type": "apiKey", "in": "query", "name": "api_key"}}
-    found = document(
+    root = document(
         paths, components={"securitySchemes": scheme}, servers=[{"url": "https://api.example.com"}]
     )
-    toolset = load_tools(found, credentials={"key": "c0de-s3cr3t-7714"})
+    toolset = load_tools(root, credentials={"key": "c0de-s3cr3t-7714"})
 
-    shown = json.dumps(describe_request(toolset["get_x"], {}))
+    code = json.dumps(describe_request(toolset["get_x"], {}))
 
-    assert "c0de-s3cr3t-7714" not in shown
-    assert "https://api.example.com/x?api_key=***" in shown
+    assert "c0de-s3cr3t-7714" not in code
+    assert "https://api.example.com/x?api_key=***" in code

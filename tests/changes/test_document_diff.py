@@ -27,7 +27,7 @@ def read(name):
     return yaml.safe_load((SPECS / name).read_text(encoding="utf-8"))
 
 
-def edited(name, edit):
+def edit_document(name, edit):
     root = copy.deepcopy(read(name))
     edit(root)
     return root
@@ -35,13 +35,13 @@ def edited(name, edit):
 
 def summarize(old, new):
     """Return the findings as (breaking, kind, pointer, tools), breaking ones first."""
-    found = differences_of(old, new)
-    json.dumps(found)
-    assert all(i["tool"] == ("".join(i["tools"]) if len(i["tools"]) == 1 else "") for i in found)
-    assert all("\n" not in item["message"] for item in found)
+    findings = differences_of(old, new)
+    json.dumps(findings)
+    assert all(i["tool"] == ("".join(i["tools"]) if len(i["tools"]) == 1 else "") for i in findings)
+    assert all("\n" not in item["message"] for item in findings)
     return [
         ("BREAKS" if i["breaking"] else "", i["kind"], i["pointer"], sorted(i["tools"]))
-        for i in found
+        for i in findings
     ]
 
 
@@ -159,11 +159,11 @@ EDITS = {
 
 @pytest.mark.parametrize(("name", "edit", "expected"), EDITS.values(), ids=EDITS)
 def test_an_edit_is_one_finding_for_each_difference(name, edit, expected):
-    found = summarize(load_tools(read(name)), load_tools(edited(name, edit)))
+    findings = summarize(load_tools(read(name)), load_tools(edit_document(name, edit)))
 
     counted = [
-        (*fixed, len(tools) if isinstance(wanted[-1], int) else tools)
-        for (*fixed, tools), wanted in zip(found, expected, strict=True)
+        (*fixed, len(tools) if isinstance(row[-1], int) else tools)
+        for (*fixed, tools), row in zip(findings, expected, strict=True)
     ]
     assert counted == expected
 
@@ -208,13 +208,13 @@ PUBLISHED = {
 @pytest.mark.skipif(not corpus.FOLDER.is_dir(), reason=corpus.ABSENT)
 @pytest.mark.parametrize(("old", "new", "expected"), PUBLISHED.values(), ids=PUBLISHED)
 def test_versions_of_a_published_document(old, new, expected):
-    found = summarize(load_tools(corpus.FOLDER / old), load_tools(corpus.FOLDER / new))
+    findings = summarize(load_tools(corpus.FOLDER / old), load_tools(corpus.FOLDER / new))
 
-    assert [(*fixed, len(tools)) for *fixed, tools in found] == expected
+    assert [(*fixed, len(tools)) for *fixed, tools in findings] == expected
 
 
 def test_the_lines_say_what_differs_and_tools_that_are_not_selected_are_left_out():
-    sides = [read("museum.yaml"), edited("museum.yaml", two_parameters_and_an_operation)]
+    sides = [read("museum.yaml"), edit_document("museum.yaml", two_parameters_and_an_operation)]
     old, new = (load_tools(side, select=Select(tags=["Events"])) for side in sides)
 
     (finding,) = differences_of(old, new)
@@ -239,21 +239,21 @@ def test_an_equal_difference_of_several_tools_is_one_finding(tmp_path):
         (tmp_path / folder / "api.json").write_text(json.dumps(root))
         return load_tools(tmp_path / folder / "api.json")
 
-    found = summarize(write("old", "string"), write("new", "integer"))
+    findings = summarize(write("old", "string"), write("new", "integer"))
 
-    assert found == [("BREAKS", "schema", "/paths/~1a/get", ["get_a", "get_b"])]
+    assert findings == [("BREAKS", "schema", "/paths/~1a/get", ["get_a", "get_b"])]
 
 
 def test_an_operation_that_is_skipped_now_is_removed_with_the_reason():
     def spoil(root):
         root["paths"]["/pet/{petId}"]["delete"]["parameters"] = [{"$ref": "#/gone"}]
 
-    (found,) = differences_of(
-        load_tools(read("petstore.yaml")), load_tools(edited("petstore.yaml", spoil))
+    (finding,) = differences_of(
+        load_tools(read("petstore.yaml")), load_tools(edit_document("petstore.yaml", spoil))
     )
 
-    assert (found["kind"], found["tool"]) == ("removed", "delete_pet")
-    assert "skipped in the other version: '$ref': '#/gone' leads nowhere" in found["message"]
+    assert (finding["kind"], finding["tool"]) == ("removed", "delete_pet")
+    assert "skipped in the other version: '$ref': '#/gone' leads nowhere" in finding["message"]
 
 
 SIDES = [  # a part of the old and the new schema of pets; whether requests break
@@ -269,17 +269,17 @@ SIDES = [  # a part of the old and the new schema of pets; whether requests brea
 @pytest.mark.parametrize(("_", "old", "new", "breaks"), SIDES, ids=[row[0] for row in SIDES])
 def test_a_changed_schema_breaks_callers_where_they_send_it(in_request, _, old, new, breaks):
     node = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Pet"}}}}
-    answers = {"200": {"description": "ok", **({} if in_request else node)}}
-    post = {"responses": answers} | ({"requestBody": node} if in_request else {})
+    responses = {"200": {"description": "ok", **({} if in_request else node)}}
+    post = {"responses": responses} | ({"requestBody": node} if in_request else {})
     schemas = [{"Pet": {"type": "object", "properties": {"kind": kind}}} for kind in (old, new)]
     documents = [document({"/a": {"post": post}}, components={"schemas": s}) for s in schemas]
 
-    found = summarize(*map(load_tools, documents))
+    findings = summarize(*map(load_tools, documents))
 
-    marks = [mark for mark, *_ in found]
+    marks = [mark for mark, *_ in findings]
     assert marks.count("BREAKS") == (in_request and breaks)
-    assert {pointer for _, _, pointer, _ in found} <= {"/paths/~1a/post"}
-    assert found or not in_request
+    assert {pointer for _, _, pointer, _ in findings} <= {"/paths/~1a/post"}
+    assert findings or not in_request
 
 
 def mcp(**tools):

@@ -146,7 +146,7 @@ async def test_the_order_of_a_map_does_not_quarantine(order, kind, part, tmp_pat
     )
 
 
-def test_a_change_beside_an_order_is_told_without_the_order(tmp_path):
+def test_a_change_beside_an_order_is_reported_without_the_order(tmp_path):
     other = reordered(SHOP, ORDERS["backwards"])
     other["components"]["schemas"]["Order"]["properties"]["lines"]["maxItems"] = 5
     locks = [tool_lock.make_lock(load_tools(root)) for root in (SHOP, other)]

@@ -19,7 +19,7 @@ TEXT, COUNT, OBJECT = {"type": "string"}, {"type": "integer"}, {"type": "object"
 CLOSED = {"type": "object", "additionalProperties": False}
 
 
-def told(old, new):
+def describe_changes(old, new):
     """The differences between two schemas as texts, each with whether it is breaking."""
     return [
         (f"{d.place} {describe_difference(d._replace(place=''))}".strip(), d.breaking)
@@ -27,7 +27,7 @@ def told(old, new):
     ]
 
 
-def members(**properties):
+def object_of(**properties):
     return {"type": "object", "properties": properties}
 
 
@@ -82,17 +82,20 @@ PLAIN = [
 
 @pytest.mark.parametrize(("old", "new", "text", "breaks", "breaks_back"), PLAIN)
 def test_a_keyword_breaks_when_it_lets_less_through(old, new, text, breaks, breaks_back):
-    there, back = (told(closed(a=old), closed(a=new)), told(closed(a=new), closed(a=old)))
+    there, back = (
+        describe_changes(closed(a=old), closed(a=new)),
+        describe_changes(closed(a=new), closed(a=old)),
+    )
 
     assert any(line.startswith(f"/a {text}") for line, _ in there)
     assert (there[0][1], back[0][1]) == (breaks, breaks_back)
 
 
-FILTER = members(x=TEXT)
+FILTER = object_of(x=TEXT)
 
 
 def variant(kind, *also_required):
-    return {**members(kind={"const": kind}), "required": ["kind", *also_required]}
+    return {**object_of(kind={"const": kind}), "required": ["kind", *also_required]}
 
 
 STRUCTURES = [
@@ -103,10 +106,10 @@ STRUCTURES = [
     (closed(a={"not": {}}), closed(a=TEXT), "/a is allowed now", False),
     (closed(a=TEXT), {**closed(a=TEXT), "required": ["a"]}, "/a is required now", True),
     ({**closed(a=TEXT), "required": ["a"]}, closed(a=TEXT), "/a is optional now", False),
-    (closed(a=FILTER), closed(a=members(x=TEXT, y=TEXT)), "/a/y is new", False),
-    (closed(a=members(x=TEXT, y=TEXT)), closed(a=FILTER), "/a/y is no longer described", False),
+    (closed(a=FILTER), closed(a=object_of(x=TEXT, y=TEXT)), "/a/y is new", False),
+    (closed(a=object_of(x=TEXT, y=TEXT)), closed(a=FILTER), "/a/y is no longer described", False),
     (closed(a=OBJECT), closed(a=FILTER), "/a/x type is 'string' now", True),
-    (closed(a={**FILTER, "additionalProperties": TEXT}), closed(a=members(x=TEXT, y=TEXT)),
+    (closed(a={**FILTER, "additionalProperties": TEXT}), closed(a=object_of(x=TEXT, y=TEXT)),
      "/a/* type 'string' is gone", False),
     (closed(a=FILTER), closed(a={**FILTER, **CLOSED}), "/a/* is no longer allowed", False),
     (closed(a=OBJECT), closed(a=CLOSED), "/a/* is no longer allowed", True),
@@ -119,8 +122,8 @@ STRUCTURES = [
     (any_of(TEXT), any_of(TEXT, COUNT), "anyOf has 1 more alternative", False),
     (any_of(TEXT, COUNT), any_of(COUNT), "an alternative was removed or is stricter", True),
     (any_of(TEXT, COUNT), any_of(COUNT, TEXT), "the order", False),
-    (any_of(FILTER, TEXT), any_of(members(x=COUNT), TEXT), "/x type was 'string', is 'integer' now",
-     True),
+    (any_of(FILTER, TEXT), any_of(object_of(x=COUNT), TEXT),
+     "/x type was 'string', is 'integer' now", True),
     (TEXT, any_of(COUNT, TEXT), "type 'string' is gone", False),
     (any_of(TEXT, {"type": "null"}), {"type": ["null", "string"]}, "anyOf is gone", False),
     (any_of(TEXT, COUNT), TEXT, "type is 'string' now", True),
@@ -135,9 +138,10 @@ STRUCTURES = [
      "/x is required now", True),
     (any_of({"const": "a", "title": "A"}), any_of({"const": "a", "title": "B"}, {"const": "b"}),
      "title was 'A', is 'B' now", False),
-    ({**members(a=TEXT), "anyOf": [members(b=TEXT)]},
-     {**members(a=TEXT), "anyOf": [members(b=TEXT, a=COUNT)]}, "/a type is 'integer' now", True),
-    ({**members(a=TEXT), "anyOf": [members(b=TEXT)]}, members(a=COUNT, b=TEXT),
+    ({**object_of(a=TEXT), "anyOf": [object_of(b=TEXT)]},
+     {**object_of(a=TEXT), "anyOf": [object_of(b=TEXT, a=COUNT)]},
+     "/a type is 'integer' now", True),
+    ({**object_of(a=TEXT), "anyOf": [object_of(b=TEXT)]}, object_of(a=COUNT, b=TEXT),
      "/a type was 'string', is 'integer' now", True),
     (TEXT, {"allOf": [TEXT]}, f"allOf {UNKNOWN}", True),
     ({"allOf": [TEXT, COUNT]}, {"allOf": [TEXT]}, f"allOf {UNKNOWN}", True),
@@ -147,8 +151,9 @@ STRUCTURES = [
     ({"contains": TEXT}, {"contains": TEXT, "minContains": 2}, f"minContains {UNKNOWN}", True),
     ({"propertyNames": TEXT}, {}, "propertyNames is gone", False),
     ({}, {"dependentSchemas": {"a": TEXT}}, f"dependentSchemas {UNKNOWN}", True),
-    ({**members(a=TEXT), "unevaluatedProperties": False},
-     {**members(a=TEXT), "unevaluatedProperties": False, "allOf": [{"title": "x"}]}, UNKNOWN, True),
+    ({**object_of(a=TEXT), "unevaluatedProperties": False},
+     {**object_of(a=TEXT), "unevaluatedProperties": False, "allOf": [{"title": "x"}]},
+     UNKNOWN, True),
     ({"nullable": True}, {}, f"nullable {UNKNOWN}", True),
     ({"x-a": 1}, {"x-a": 2}, "x-a was 1, is 2 now", False),
     ({}, {"deprecated": True}, "deprecated is True now", False),
@@ -159,22 +164,23 @@ STRUCTURES = [
 
 @pytest.mark.parametrize(("old", "new", "text", "breaks"), STRUCTURES)
 def test_schemas_inside_schemas_are_compared_where_they_stand(old, new, text, breaks):
-    found = told(old, new)
+    differences = describe_changes(old, new)
 
-    assert any(breaking for _, breaking in found) is breaks
-    assert found == sorted(found, key=lambda line: not line[1])  # breaking ones come first
+    assert any(breaking for _, breaking in differences) is breaks
+    # Breaking ones come first.
+    assert differences == sorted(differences, key=lambda line: not line[1])
     if text in (None, "the order"):
-        assert all(not breaking for _, breaking in found)
+        assert all(not breaking for _, breaking in differences)
     else:
-        assert any(text in line for line, _ in found)
+        assert any(text in line for line, _ in differences)
 
 
 def test_long_texts_are_shown_from_where_they_differ():
     text = "A text that begins in the same way as the other and goes on for long. "
 
-    (found,) = told({"description": f"{text}One."}, {"description": f"{text}Two."})
+    (difference,) = describe_changes({"description": f"{text}One."}, {"description": f"{text}Two."})
 
-    assert found[0] == (
+    assert difference[0] == (
         "description was '…d goes on for long. One.', is '…d goes on for long. Two.' now"
     )
 
@@ -187,7 +193,7 @@ def with_definitions(schema, **definitions):
     return {**schema, "$defs": definitions}
 
 
-NODE = members(value=TEXT, next=refer("Node"))
+NODE = object_of(value=TEXT, next=refer("Node"))
 REFERENCES = [
     (closed(a=refer()), closed(a=refer()), {"A": TEXT}, {"A": COUNT}, "/a type was", True),
     (closed(a=refer()), closed(a=refer("B")), {"A": TEXT}, {"B": TEXT}, None, False),
@@ -203,8 +209,9 @@ REFERENCES = [
     (closed(a=refer("Node")), closed(a=refer("Node")), {"Node": NODE},
      {"Node": {**NODE, "required": ["value"]}}, "/a/value is required now", True),
     (closed(a=refer("Node")),
-     closed(a=members(value=TEXT, next=members(value=TEXT, next=refer("Node")))), {"Node": NODE},
-     {"Node": members(value=COUNT, next=refer("Node"))},
+     closed(a=object_of(value=TEXT, next=object_of(value=TEXT, next=refer("Node")))),
+     {"Node": NODE},
+     {"Node": object_of(value=COUNT, next=refer("Node"))},
      "/a/next/next/value type was 'string', is 'integer' now", True),
     (closed(a=refer()), closed(a=refer()), {"A": {"not": refer("B")}, "B": TEXT},
      {"A": {"not": refer("B")}, "B": COUNT}, f"/a not {UNKNOWN}", True),
@@ -218,23 +225,23 @@ REFERENCES = [
 
 @pytest.mark.parametrize(("old", "new", "before", "after", "text", "breaks"), REFERENCES)
 def test_references_are_followed(old, new, before, after, text, breaks):
-    found = told(with_definitions(old, **before), with_definitions(new, **after))
+    differences = describe_changes(with_definitions(old, **before), with_definitions(new, **after))
 
-    assert any(breaking for _, breaking in found) is breaks
-    assert any(text in line for line, _ in found) if text else found == []
+    assert any(breaking for _, breaking in differences) is breaks
+    assert any(text in line for line, _ in differences) if text else differences == []
 
 
 def test_what_was_taken_for_granted_in_a_circle_is_forgotten_when_it_fails():
     """P fits the third alternative only, so S, which holds a P, no longer fits."""
     p, s = refer("P"), refer("S")
-    circle = {"S": members(p=p), "P": {**members(s=s), "required": ["k"]}}
+    circle = {"S": object_of(p=p), "P": {**object_of(s=s), "required": ["k"]}}
     old = with_definitions({"anyOf": [p, s]}, **circle)
     circle["P"] = {**circle["P"], "required": ["k", "q"]}
     new = with_definitions({"anyOf": [p, s, {**OBJECT, "required": ["k"]}]}, **circle)
 
     assert jsonschema_rs.is_valid(old, {"p": {"k": 1}})
     assert not jsonschema_rs.is_valid(new, {"p": {"k": 1}})
-    assert told(old, new)[0][1]
+    assert describe_changes(old, new)[0][1]
 
 
 def nested(inner):
@@ -244,21 +251,21 @@ def nested(inner):
 
 
 def test_deep_schemas_are_compared_as_wholes():
-    assert told(nested(TEXT), nested(TEXT)) == []
-    assert told(nested(TEXT), nested({})) == [("/*" * 50 + f" {UNKNOWN}", True)]
+    assert describe_changes(nested(TEXT), nested(TEXT)) == []
+    assert describe_changes(nested(TEXT), nested({})) == [("/*" * 50 + f" {UNKNOWN}", True)]
 
 
 def test_definitions_that_double_are_compared_once():
     def doubling(title: str) -> dict[str, Any]:
         definitions = {
-            f"D{n}": members(a=refer(f"D{n + 1}"), b=refer(f"D{n + 1}")) for n in range(45)
+            f"D{n}": object_of(a=refer(f"D{n + 1}"), b=refer(f"D{n + 1}")) for n in range(45)
         }
         return with_definitions(closed(d=refer("D0")), **definitions, D45={"title": title})
 
-    found = told(doubling("x"), doubling("y"))
+    differences = describe_changes(doubling("x"), doubling("y"))
 
-    assert len(found) == 100
-    assert found[0] == ("/d" + "/a" * 45 + " title was 'x', is 'y' now", False)
+    assert len(differences) == 100
+    assert differences[0] == ("/d" + "/a" * 45 + " title was 'x', is 'y' now", False)
 
 
 KEYWORDS = [
@@ -298,8 +305,8 @@ def test_what_is_not_breaking_refuses_nothing_that_was_valid(pair):
         sent = jsonschema_rs.Draft202012Validator(described(old))
     except jsonschema_rs.ValidationError:
         assume(condition=False)
-    found = compare_schemas(old, new)
-    assume(not any(detail.breaking for detail in found))
+    details = compare_schemas(old, new)
+    assume(not any(detail.breaking for detail in details))
 
     refused = [
         value

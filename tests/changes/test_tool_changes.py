@@ -21,9 +21,9 @@ A, B = Server("https://a.example"), Server("https://b.example")
 
 
 def tool(name="x", schema=None, **operation):
-    made = {"method": "GET", "path": f"/{name}", **operation}
+    fields = {"method": "GET", "path": f"/{name}", **operation}
     return ToolRecord(
-        name, f"Does {name}.", CLOSED if schema is None else schema, Operation(**made)
+        name, f"Does {name}.", CLOSED if schema is None else schema, Operation(**fields)
     )
 
 
@@ -36,12 +36,14 @@ def change(old, new):
     return found
 
 
-def test_what_no_input_can_tell_is_a_change_all_the_same():
+def test_what_no_input_can_show_is_a_change_all_the_same():
     old = {"properties": {"a": {}, "b": {}}, "$defs": {"A": {}}}
-    found = change(tool(schema=old), tool(schema={"properties": {"b": {}, "a": {}}, "$defs": {}}))
+    difference = change(
+        tool(schema=old), tool(schema={"properties": {"b": {}, "a": {}}, "$defs": {}})
+    )
 
     text = "only names of definitions or an order changed"
-    assert found == ToolChange("schema", "x", breaking=False, details=(text,))
+    assert difference == ToolChange("schema", "x", breaking=False, details=(text,))
 
 
 def test_schemas_too_deep_to_be_written_count_as_changed():
@@ -64,9 +66,9 @@ def test_changes_stand_in_the_order_of_the_new_tools_and_what_is_gone_last():
         tool("c"),
     )
 
-    found = find_changes(old, new)
+    changes = find_changes(old, new)
 
-    assert [(change.kind, change.tool, change.breaking) for change in found] == [
+    assert [(change.kind, change.tool, change.breaking) for change in changes] == [
         ("description", "b", False),
         ("added", "new", False),
         ("schema", "a", True),
@@ -79,10 +81,10 @@ def test_a_tool_of_the_same_method_and_path_was_renamed_and_is_compared_further(
     old = tools(tool("a", path="/1"), tool("b", path="/2"))
     new = tools(tool("c", path="/2", deprecated=True), tool("a", path="/1"))
 
-    found = find_changes(old, new)
+    changes = find_changes(old, new)
 
-    assert change_to_data(found[0])["before"] == "b"
-    assert found == [
+    assert change_to_data(changes[0])["before"] == "b"
+    assert changes == [
         ToolChange("renamed", "c", breaking=True, before="b"),
         ToolChange(
             "description", "c", breaking=False, details=("was 'Does b.', is 'Does c.' now",)
@@ -97,35 +99,37 @@ def test_a_tool_of_the_same_id_and_schema_was_renamed_when_its_address_is_new():
     old = tools(tool("a", operation_id="get"), tool("b", operation_id="get"))
     new = tools(tool("c", {"type": "object"}, operation_id="get"), tool("d", operation_id="get"))
 
-    found = [(change.kind, change.tool, change.before) for change in find_changes(old, new)]
+    changes = [(change.kind, change.tool, change.before) for change in find_changes(old, new)]
 
-    assert ("renamed", "d", "a") in found
-    assert ("added", "c", "") in found
-    assert ("removed", "b", "") in found
+    assert ("renamed", "d", "a") in changes
+    assert ("added", "c", "") in changes
+    assert ("removed", "b", "") in changes
 
 
 def test_one_tool_is_renamed_once_and_none_for_having_no_id():
     old, new = tools(tool("a", path="/1")), tools(tool("b", path="/1"), tool("c", path="/1"))
 
-    told = [(change.kind, change.tool) for change in find_changes(old, new)]
-    others = find_changes(tools(tool("a")), tools(tool("b")))
+    changes = [(change.kind, change.tool) for change in find_changes(old, new)]
+    other_changes = find_changes(tools(tool("a")), tools(tool("b")))
 
-    assert told == [("renamed", "b"), ("description", "b"), ("added", "c")]
-    assert [change.kind for change in others] == ["added", "removed"]
+    assert changes == [("renamed", "b"), ("description", "b"), ("added", "c")]
+    assert [change.kind for change in other_changes] == ["added", "removed"]
     assert find_changes(old, old) == []
 
 
-def test_tools_that_cannot_be_read_are_told_apart_from_new_ones():
+def test_tools_that_cannot_be_read_are_distinguished_from_new_ones():
     fault = UnreadableTool("a value is not a literal (Call).", path="a/tools.py", line=3, tool="b")
     broken = UnreadableTool("this is no Python source.", path="a/tools_c.py")
 
-    found = find_changes(tools(tool("a")), tools(tool("a"), tool("b")), unreadable=[fault, broken])
+    changes = find_changes(
+        tools(tool("a")), tools(tool("a"), tool("b")), unreadable=[fault, broken]
+    )
 
-    assert [(change.kind, change.tool, change.breaking) for change in found] == [
+    assert [(change.kind, change.tool, change.breaking) for change in changes] == [
         ("unreadable", "b", True),
         ("unreadable", "a/tools_c.py", True),
     ]
-    assert found[0].details == ("a/tools.py:3: a value is not a literal (Call).",)
+    assert changes[0].details == ("a/tools.py:3: a value is not a literal (Call).",)
 
 
 BODY = RequestBody("application/json", properties=(Property("a"),))
@@ -174,28 +178,30 @@ TOKEN, SCOPED = {"token": ()}, {"oauth": ("read",)}
     ],
 )  # fmt: skip
 def test_a_change_of_an_operation_says_what_it_was_and_is(field, old, new, breaking, detail):
-    found = change(*(tool(**({} if value is None else {field: value})) for value in (old, new)))
+    difference = change(
+        *(tool(**({} if value is None else {field: value})) for value in (old, new))
+    )
 
-    assert (found.kind, found.breaking) == ("operation", breaking)
-    assert detail in "\n".join(found.details)
+    assert (difference.kind, difference.breaking) == ("operation", breaking)
+    assert detail in "\n".join(difference.details)
 
 
 def test_breaking_details_come_first_and_many_are_counted():
     many = tuple(Parameter(f"p{number}", "query") for number in range(15))
 
-    found = change(tool(), tool(parameters=many, servers=(A,), deprecated=True))
+    difference = change(tool(), tool(parameters=many, servers=(A,), deprecated=True))
 
-    assert found.details[0] == "server 'https://a.example' is new"
-    assert len(found.details) == 11
-    assert found.details[-1] == "and 7 more"
+    assert difference.details[0] == "server 'https://a.example' is new"
+    assert len(difference.details) == 11
+    assert difference.details[-1] == "and 7 more"
     properties = {f"p{number}": {} for number in range(150)}
-    found = change(tool(), tool(schema={**CLOSED, "properties": properties}))
-    assert found.details[-1] == "and many more"
+    difference = change(tool(), tool(schema={**CLOSED, "properties": properties}))
+    assert difference.details[-1] == "and many more"
 
 
 @pytest.mark.parametrize("nasty", ["a\nb", "\u202e", "\x1b[31m", "\ud800", "x" * 1_000, "a\u2028b"])
 def test_text_of_a_document_stays_short_and_on_its_line(nasty):
-    member = {**CLOSED, "properties": {nasty: {"enum": [nasty]}}}
+    schema = {**CLOSED, "properties": {nasty: {"enum": [nasty]}}}
     called = Operation(
         "GET",
         "/x",
@@ -205,15 +211,15 @@ def test_text_of_a_document_stays_short_and_on_its_line(nasty):
         security=({nasty: (nasty,)},),
         body=RequestBody(nasty),
     )
-    old, new = tool(), ToolRecord("x", nasty, member, called)
-    found = [
+    old, new = tool(), ToolRecord("x", nasty, schema, called)
+    changes = [
         *find_changes({"x": old}, {"x": new}),
         *find_changes({"x": new}, {"x": old}),
         *find_changes({"x": new}, {nasty: replace(new, operation=Operation("GET", nasty))}),
     ]
 
-    lines = [line for change in found for line in describe_change(change).split("\n")]
+    lines = [line for change in changes for line in describe_change(change).split("\n")]
 
-    assert len(found) > 6
+    assert len(changes) > 6
     assert all(line.isprintable() for line in lines)
     assert max(map(len, lines)) < 250

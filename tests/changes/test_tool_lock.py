@@ -39,7 +39,7 @@ OLD = document(
 )
 
 
-def changed():
+def change_document():
     """Return the document with a narrower argument, other words, one tool less, and a new one."""
     root = copy.deepcopy(OLD)
     root["paths"]["/pets"]["get"]["parameters"] = [number("limit", maximum=20)]
@@ -61,7 +61,7 @@ def lock(tmp_path):
     return path
 
 
-def loaded(root, lock, **keys):
+def load_locked(root, lock, **keys):
     config = {"lock": str(lock), **keys}
     return load_tools(root, config=config, client=client(), credentials={"key": "mine"})
 
@@ -69,14 +69,14 @@ def loaded(root, lock, **keys):
 def test_the_same_document_passes_in_any_order(lock):
     other = json.loads(json.dumps(OLD, sort_keys=True))
 
-    toolset = loaded(other, lock, policy="refuse")
+    toolset = load_locked(other, lock, policy="refuse")
 
     assert {tool.name for tool in toolset} == {"list_pets", "add_pet", "get_pet"}
     assert toolset.warnings == ()
 
 
-async def test_changed_and_new_tools_are_quarantined_and_the_reason_is_told(lock):
-    async with loaded(changed(), lock) as toolset:
+async def test_changed_and_new_tools_are_quarantined_and_the_reason_is_reported(lock):
+    async with load_locked(change_document(), lock) as toolset:
         assert [tool.name for tool in toolset] == []
         refused = await toolset.call("list_pets", {"limit": 5})
         words = await toolset.call("add_pet", {})
@@ -142,7 +142,7 @@ CHANGES = {
 }
 
 
-async def heard(toolset, name):
+async def read_refusals(toolset, name):
     """Return all that a model reads that calls a tool by its accepted name."""
     programs, meta = toolset.code_tools(), toolset.meta_tools()
     async with programs, meta:
@@ -163,14 +163,14 @@ async def heard(toolset, name):
 
 
 @pytest.mark.parametrize("change", CHANGES)
-async def test_a_model_hears_kinds_and_numbers_and_no_words_that_were_not_accepted(change, lock):
+async def test_a_model_reads_kinds_and_numbers_and_no_words_that_were_not_accepted(change, lock):
     pytest.importorskip("pydantic_monty")
     name, members, counts = CHANGES[change]
     root = copy.deepcopy(OLD)
     method = "get" if name == "list_pets" else "post"
     root["paths"]["/pets"][method] |= members
-    async with loaded(root, lock) as toolset:
-        results, over_mcp = await heard(toolset, name)
+    async with load_locked(root, lock) as toolset:
+        results, over_mcp = await read_refusals(toolset, name)
 
     assert counts in results[0]
     assert counts in results[1]
@@ -178,14 +178,14 @@ async def test_a_model_hears_kinds_and_numbers_and_no_words_that_were_not_accept
     words = "\n".join([*results, *over_mcp]).replace("pets evil", "")
     assert "evil" not in words.lower()
     assert "ignore" not in words.lower()
-    told = [*toolset.warnings, *(item.reason for item in toolset.skipped)]
-    assert any("evil" in text for text in told)
+    messages = [*toolset.warnings, *(item.reason for item in toolset.skipped)]
+    assert any("evil" in text for text in messages)
 
 
-async def test_a_model_that_calls_a_new_tool_hears_no_more_than_that(lock):
+async def test_a_model_that_calls_a_new_tool_reads_no_more_than_that(lock):
     root = copy.deepcopy(OLD)
     root["paths"][f"/{EVIL}"] = {"post": operation(operationId="send", summary=EVIL)}
-    async with loaded(root, lock) as toolset:
+    async with load_locked(root, lock) as toolset:
         refused = await toolset.call("send", {})
 
     assert str(refused) == (
@@ -205,32 +205,32 @@ def test_a_value_of_another_type_is_a_change(tmp_path):
 
 
 async def test_after_it_is_accepted_it_is_called(lock):
-    now = tool_lock.make_lock(load_tools(changed()), lock)
+    now = tool_lock.make_lock(load_tools(change_document()), lock)
     tool_lock.write_lock(tool_lock.accept_changes(tool_lock.read_lock(lock), now, ["list_pets"]))
 
-    async with loaded(changed(), lock) as toolset:
+    async with load_locked(change_document(), lock) as toolset:
         assert [tool.name for tool in toolset] == ["list_pets"]
         assert (await toolset.call("list_pets", {"limit": 5})).success
 
     tool_lock.write_lock(tool_lock.accept_changes(tool_lock.read_lock(lock), now))
-    assert len(loaded(changed(), lock, policy="refuse")) == 3
+    assert len(load_locked(change_document(), lock, policy="refuse")) == 3
 
 
 def test_a_note_is_a_warning(lock):
-    toolset = loaded(changed(), lock, policy="note")
+    toolset = load_locked(change_document(), lock, policy="note")
 
     assert [tool.name for tool in toolset] == ["list_pets", "add_pet", "list_owners"]
-    told = [w for w in toolset.warnings if w.startswith("openapi-tools.lock: ")]
-    assert told[0] == (
+    messages = [w for w in toolset.warnings if w.startswith("openapi-tools.lock: ")]
+    assert messages[0] == (
         "openapi-tools.lock: list_pets changed; it may break callers "
         "(/limit: maximum was 30, is 20 now)."
     )
-    assert len(told) == 4
+    assert len(messages) == 4
 
 
 def test_a_load_is_refused_with_the_changes(lock):
     with pytest.raises(SettingsError, match=r"maximum was 30.* --accept`\.$"):
-        loaded(changed(), lock, policy="refuse")
+        load_locked(change_document(), lock, policy="refuse")
 
 
 def test_a_changed_scheme_and_a_renamed_tool_break(lock):
@@ -238,14 +238,14 @@ def test_a_changed_scheme_and_a_renamed_tool_break(lock):
     root["components"]["securitySchemes"]["key"]["in"] = "query"
     root["paths"]["/pets"]["post"]["operationId"] = "create_pet"
 
-    _, found = tool_lock.apply_lock(load_tools(root), tool_lock.read_lock(lock), "note")
+    _, changes = tool_lock.apply_lock(load_tools(root), tool_lock.read_lock(lock), "note")
 
-    assert {change.tool: change.breaking for change in found} == dict.fromkeys(
+    assert {change.tool: change.breaking for change in changes} == dict.fromkeys(
         ["list_pets", "get_pet", "create_pet"], True
     )
-    named = {change.tool: change.verdict for change in found}
+    named = {change.tool: change.verdict for change in changes}
     assert named["create_pet"] == "was add_pet; it may break callers"
-    location = next(change for change in found if change.tool == "get_pet").lines
+    location = next(change for change in changes if change.tool == "get_pet").lines
     assert location == ("operation: scheme 'key': location was 'header', is 'query' now",)
 
 
@@ -265,7 +265,7 @@ def test_a_lock_that_cannot_be_read_refuses_the_load(damage, tmp_path):
         path.write_text(text)
 
     with pytest.raises(SettingsError) as error:
-        loaded(OLD, path, policy="note")
+        load_locked(OLD, path, policy="note")
 
     assert str(error.value).startswith(f"{path}: {words}")
 
@@ -276,7 +276,7 @@ def test_an_entry_that_was_edited_by_hand_is_refused(lock):
     lock.write_text(json.dumps(data))
 
     with pytest.raises(SettingsError, match="the entry of 'add_pet' was changed by hand"):
-        loaded(OLD, lock, policy="note")
+        load_locked(OLD, lock, policy="note")
 
 
 def test_a_lock_holds_no_time_no_place_and_is_sorted(lock, tmp_path):
@@ -295,15 +295,17 @@ def test_the_manifest_of_a_package_is_a_lock(tmp_path):
     generate_package(OLD, tmp_path / "out", name="pets")
     manifest = tmp_path / "out" / "manifest.json"
 
-    assert len(loaded(OLD, manifest, policy="refuse")) == 3
-    toolset = loaded(changed(), manifest)
+    assert len(load_locked(OLD, manifest, policy="refuse")) == 3
+    toolset = load_locked(change_document(), manifest)
     assert [tool.name for tool in toolset] == []
     assert "generate the package again" in toolset.skipped[0].reason
     assert "maximum was 30, is 20 now" in toolset.warnings[0]
 
-    _, found = tool_lock.apply_lock(load_tools(changed()), tool_lock.read_lock(manifest), "note")
-    report = generated(changed(), tmp_path / "out", name="pets", check=True)
-    assert {c.tool: c.breaking for c in found} == {
+    _, changes = tool_lock.apply_lock(
+        load_tools(change_document()), tool_lock.read_lock(manifest), "note"
+    )
+    report = generated(change_document(), tmp_path / "out", name="pets", check=True)
+    assert {c.tool: c.breaking for c in changes} == {
         name: any(c.breaking for c in report.changes if c.tool == name)
         for name in {change.tool for change in report.changes}
     }
@@ -332,7 +334,7 @@ def test_a_package_that_was_edited_by_hand_is_no_lock(edit, layout, tmp_path):
         file.write_bytes(EDITS[edit](file.read_text()).encode())
 
     with pytest.raises(SettingsError) as error:
-        loaded(OLD, manifest, policy="note")
+        load_locked(OLD, manifest, policy="note")
 
     assert str(error.value).startswith(f"{file}: this file ")
     assert ("is missing" if EDITS[edit] is None else "was edited by hand") in str(error.value)
@@ -342,7 +344,7 @@ def test_an_edited_readme_of_a_package_does_not_matter_to_its_lock(tmp_path):
     generate_package(OLD, tmp_path / "out", name="pets")
     (tmp_path / "out" / "README.md").write_text("Ours.")
 
-    assert len(loaded(OLD, tmp_path / "out" / "manifest.json", policy="refuse")) == 3
+    assert len(load_locked(OLD, tmp_path / "out" / "manifest.json", policy="refuse")) == 3
 
 
 @pytest.mark.parametrize(
@@ -365,7 +367,7 @@ def test_published_documents_equal_their_packages_and_their_locks(name, tmp_path
 
 
 def test_readers_see_whole_files_while_another_accepts(lock):
-    locks = [tool_lock.make_lock(load_tools(root), lock) for root in (OLD, changed())]
+    locks = [tool_lock.make_lock(load_tools(root), lock) for root in (OLD, change_document())]
     seen, ended = set(), threading.Event()
 
     def read():
