@@ -35,11 +35,11 @@ def run():
 def refused(run):
     """Run a command that fails with words on standard error alone, and return these."""
 
-    def invoke(*args, code=2, said=(), **more):
-        result = run(*args, **more)
+    def invoke(*args, code=2, messages=(), **options):
+        result = run(*args, **options)
         assert (result.exit_code, result.stdout) == (code, "")
         assert "Traceback" not in result.stderr
-        assert [words for words in said if words not in result.stderr] == []
+        assert [words for words in messages if words not in result.stderr] == []
         return result.stderr
 
     return invoke
@@ -63,14 +63,14 @@ def write(tmp_path):
     Operations without responses get some.
     """
 
-    def write_document(paths, **more):
-        found = {
+    def write_document(paths, **fields):
+        whole_paths = {
             path: {method: {"responses": RESPONSES, **get} for method, get in item.items()}
             for path, item in paths.items()
         }
         servers = [{"url": "http://api.example.com/v1"}]
         path = tmp_path / "openapi.json"
-        path.write_text(json.dumps(document(found, **{"servers": servers, **more})))
+        path.write_text(json.dumps(document(whole_paths, **{"servers": servers, **fields})))
         return path
 
     return write_document
@@ -80,9 +80,9 @@ def write(tmp_path):
 def send(write):
     """Write a document with the operation `send`, a POST of a body of some content."""
 
-    def write_operation(content, *, required=False, **more):
+    def write_operation(content, *, required=False, **fields):
         body = {"required": required, "content": content}
-        return write({"/a": {"post": {"operationId": "send", "requestBody": body}}}, **more)
+        return write({"/a": {"post": {"operationId": "send", "requestBody": body}}}, **fields)
 
     return write_operation
 

@@ -85,10 +85,10 @@ DOCUMENT = {
 
 async def app(scope, receive, send):
     assert scope["type"] == "http", "only HTTP"
-    found = DOCUMENT if scope["path"] == "/openapi.json" else "z"
+    body = DOCUMENT if scope["path"] == "/openapi.json" else "z"
     kind = [(b"content-type", b"application/json")]
     await send({"type": "http.response.start", "status": 200, "headers": kind})
-    await send({"type": "http.response.body", "body": json.dumps(found).encode()})
+    await send({"type": "http.response.body", "body": json.dumps(body).encode()})
 """
 UNSTARTED = """
 from contextlib import asynccontextmanager
@@ -208,9 +208,11 @@ def test_the_folder_of_an_application_is_an_option(run, refused, shop, monkeypat
     folder.mkdir()
     monkeypatch.chdir(folder)
 
-    said = refused("list", "shop_app:app", said=[f"no module 'shop_app' in {folder.resolve()}; "])
+    error = refused(
+        "list", "shop_app:app", messages=[f"no module 'shop_app' in {folder.resolve()}; "]
+    )
 
-    assert "--app-dir" in said
+    assert "--app-dir" in error
     assert run("list", "shop_app:app", "--app-dir", "..").exit_code == 0
 
 
@@ -244,17 +246,19 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("name", "said"), WRONG, ids=[row[0] for row in WRONG])
-def test_an_application_that_cannot_be_had_is_one_line_with_the_cause(refused, shop, name, said):
-    lines = refused("list", name, said=[said, f"error: {name}: "]).splitlines()
+@pytest.mark.parametrize(("name", "message"), WRONG, ids=[row[0] for row in WRONG])
+def test_an_application_that_cannot_be_had_is_one_line_with_the_cause(refused, shop, name, message):
+    lines = refused("list", name, messages=[message, f"error: {name}: "]).splitlines()
 
     assert [line for line in lines if line != "imported"] == [lines[-1]]
 
 
 def test_the_folder_is_for_applications(refused, shop, museum):
-    refused("list", museum, "--app-dir", ".", said=["--app-dir needs an application, module:attr"])
-    refused("list", "shop_app:app", "--app-dir", "nowhere", said=["'nowhere' does not exist."])
-    refused("init", "shop_app:app", said=["a configuration names a file or a URL"])
+    refused(
+        "list", museum, "--app-dir", ".", messages=["--app-dir needs an application, module:attr"]
+    )
+    refused("list", "shop_app:app", "--app-dir", "nowhere", messages=["'nowhere' does not exist."])
+    refused("init", "shop_app:app", messages=["a configuration names a file or a URL"])
 
 
 def test_an_installed_server_finds_its_application_from_any_folder(run, shop):
@@ -335,14 +339,14 @@ async def test_a_changed_document_is_served_without_a_restart(tmp_path, museum):
 
 
 @pytest.mark.parametrize(
-    ("spec", "said"),
+    ("spec", "message"),
     [
         ("http://127.0.0.1:9/openapi.json", "SPEC is neither a file nor an application"),
         ("two.toml", "set refresh in [serve], or send SIGHUP"),
     ],
 )
-def test_what_cannot_be_watched_is_wrong_usage(refused, shop, museum, spec, said):
+def test_what_cannot_be_watched_is_wrong_usage(refused, shop, museum, spec, message):
     apis = "".join(f'[apis.{name}]\nsource = "{museum}"\n' for name in "ab")
     (shop / "two.toml").write_text(apis)
 
-    refused("serve", spec, "--reload", said=[said])
+    refused("serve", spec, "--reload", messages=[message])

@@ -172,13 +172,13 @@ def test_the_command_of_the_manifest_serves_the_tools(bundle, host, museum):
 def test_a_call_has_the_credentials_that_the_host_asked_for(bundle, host, museum):
     seen = []
 
-    async def answer(scope, receive, send):
+    async def serve(scope, receive, send):
         seen.append(dict(scope["headers"])[b"authorization"].decode())
         headers = [(b"content-type", b"application/json")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": b"[]"})
 
-    with running(answer) as url:
+    with running(serve) as url:
         manifest, folder = bundle(museum, "--base-url", url, "--ask")
         values = {USER: "me", PASSWORD: "s3cret"}
         result = host(manifest, folder, values=values, call=("get_museum_hours", {}))
@@ -270,11 +270,11 @@ def test_a_configuration_is_in_the_bundle_with_what_it_names(bundle, host, confi
 
 @pytest.mark.long
 def test_a_document_at_a_url_is_read_at_each_start(bundle, host, configuration, museum):
-    async def answer(scope, receive, send):
+    async def serve(scope, receive, send):
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": museum.read_bytes()})
 
-    with running(answer) as url:
+    with running(serve) as url:
         env = {"SHOP_URL": url}
         manifest, folder = bundle(configuration(f"{url}/museum.yaml"), env=env)
         listed = host(manifest, folder, values=env)
@@ -345,11 +345,11 @@ def test_only_tools_that_a_lock_accepts_are_in_the_bundle(bundle, host, locked, 
 
 @pytest.mark.long
 def test_the_lock_of_a_document_at_a_url_is_in_the_bundle(bundle, host, locked, museum, tmp_path):
-    async def answer(scope, receive, send):
+    async def serve(scope, receive, send):
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": museum.read_bytes()})
 
-    with running(answer) as url:
+    with running(serve) as url:
         path = locked(f"{url}/museum.yaml", without=["get_museum_hours"])
         manifest, folder = bundle(path)
         listed = host(manifest, folder)
@@ -362,7 +362,7 @@ FIXED = '[tools.buy_museum_tickets.fixed]\nemail = "sk_live_abcdefgh12345678"\n'
 
 
 @pytest.mark.parametrize(
-    ("given", "text", "said"),
+    ("line", "text", "message"),
     [
         ("missing.yaml", "", "missing.yaml: no such file."),
         ("", "", "pass SPEC"),
@@ -387,12 +387,12 @@ FIXED = '[tools.buy_museum_tickets.fixed]\nemail = "sk_live_abcdefgh12345678"\n'
         ("CONFIG", '[apis.a]\nsource = "MUSEUM"\nx = 1', "unknown key"),
     ],
 )
-def test_a_mistake_is_one_line_and_writes_nothing(refused, museum, tmp_path, given, text, said):
+def test_a_mistake_is_one_line_and_writes_nothing(refused, museum, tmp_path, line, text, message):
     config, file = tmp_path / "config.toml", tmp_path / "x.mcpb"
     config.write_text(text.replace("MUSEUM", str(museum)))
-    words = given.replace("MUSEUM", str(museum)).replace("CONFIG", str(config)).split()
+    words = line.replace("MUSEUM", str(museum)).replace("CONFIG", str(config)).split()
 
-    refused("install", "--bundle", file, *words, said=[said])
+    refused("install", "--bundle", file, *words, messages=[message])
 
     assert not file.exists()
 
@@ -402,19 +402,21 @@ def test_a_file_is_replaced_only_if_asked_for(run, refused, museum, tmp_path):
     with ZipFile(file, "w") as older:
         older.writestr("mine", "")
 
-    refused("install", "--bundle", file, museum, said=["the file exists; --yes overwrites it"])
+    refused("install", "--bundle", file, museum, messages=["the file exists; --yes overwrites it"])
     assert ZipFile(file).namelist() == ["mine"]
     assert run("install", "--bundle", file, museum, "--yes").exit_code == 0
     assert "manifest.json" in ZipFile(file).namelist()
-    refused("install", "--bundle", file / "y", museum, said=["cannot be written"])
-    refused("install", "--bundle", tmp_path, museum, said=["is a directory"])
+    refused("install", "--bundle", file / "y", museum, messages=["cannot be written"])
+    refused("install", "--bundle", tmp_path, museum, messages=["is a directory"])
 
 
 def test_a_file_that_is_no_bundle_is_never_replaced(refused, museum, tmp_path):
     document = tmp_path / "museum.yaml"
     document.write_bytes(museum.read_bytes())
 
-    refused("install", "--bundle", document, document, "--yes", said=["exists and is no bundle"])
+    refused(
+        "install", "--bundle", document, document, "--yes", messages=["exists and is no bundle"]
+    )
 
     assert document.read_bytes() == museum.read_bytes()
 
@@ -432,12 +434,12 @@ def test_a_hostile_document_breaks_out_of_nothing(bundle, write, tmp_path, name)
     tables = tomllib.loads((folder / "openapi-tools.toml").read_text())
     assert set(tables) <= {"source", "credentials"}
     assert set(manifest["server"]["mcp_config"]["args"][:2]) == {"run", "--directory"}
-    shown = [manifest["display_name"], manifest["description"], manifest["author"]["name"]]
-    shown += [part for tool in manifest["tools"] for part in tool.values()]
-    shown += [
+    texts = [manifest["display_name"], manifest["description"], manifest["author"]["name"]]
+    texts += [part for tool in manifest["tools"] for part in tool.values()]
+    texts += [
         o[k] for o in manifest.get("user_config", {}).values() for k in ("title", "description")
     ]
-    assert [line for line in shown if not line.isprintable()] == []
+    assert [line for line in texts if not line.isprintable()] == []
     constants = ast.literal_eval(_assigned((folder / "server.py").read_text(), "OPTIONS"))
     assert constants == ["--mode", "tools", "--transport", "stdio"]
 
@@ -453,11 +455,11 @@ def _assigned(source, name):
 
 
 def test_the_requirements_are_those_of_the_package_and_of_extras():
-    base, more = list(find_requirements([])), list(find_requirements(["code", "mcp"]))
+    base, with_extras = list(find_requirements([])), list(find_requirements(["code", "mcp"]))
 
-    assert set(base) < set(more)
+    assert set(base) < set(with_extras)
     assert [line for line in base if "extra" in line or line.startswith("mcp")] == []
-    assert {line.partition("<")[0] for line in more} >= {"mcp", "pydantic-monty"}
+    assert {line.partition("<")[0] for line in with_extras} >= {"mcp", "pydantic-monty"}
 
 
 @pytest.mark.long
@@ -516,14 +518,16 @@ def test_no_two_apis_ask_for_one_credential(bundle, write, tmp_path):
     ["?token=short", "?a=1&sig=abc", "?key=abcd1234efgh5678", "?x=sk_live_abcdefgh12345678"],
 )
 def test_a_url_with_a_secret_is_not_written(refused, museum, tmp_path, query):
-    async def answer(scope, receive, send):
+    async def serve(scope, receive, send):
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": museum.read_bytes()})
 
     file = tmp_path / "x.mcpb"
-    with running(answer) as url:
-        refused("install", "--bundle", file, f"{url}/m.yaml{query}", said=["or a secret", "a file"])
+    with running(serve) as url:
+        refused(
+            "install", "--bundle", file, f"{url}/m.yaml{query}", messages=["or a secret", "a file"]
+        )
         with_user = url.replace("://", "://eve:hunter2@")
-        refused("install", "--bundle", file, f"{with_user}/m.yaml", said=["***@", "a password"])
+        refused("install", "--bundle", file, f"{with_user}/m.yaml", messages=["***@", "a password"])
 
     assert not file.exists()

@@ -32,27 +32,27 @@ def api(write):
 def server():
     """The address of a server that answers with what it was asked; 404 at `/nowhere`."""
 
-    def answer(asked):
+    def respond(asked):
         status = 404 if asked.path.startswith("/nowhere") else 200
-        found = {"path": asked.path, "query": asked.query}
+        seen = {"path": asked.path, "query": asked.query}
         kind = ("Content-Type", "application/json")
-        return Said(found, status, (kind, ("X-Next-Page", "2")))
+        return Said(seen, status, (kind, ("X-Next-Page", "2")))
 
-    with Site(answer) as running:
+    with Site(respond) as running:
         yield running.url
 
 
 @pytest.fixture
 def offline(monkeypatch):
 
-    def refuse(*_args, **_more):
+    def refuse(*_args, **_options):
         raise AssertionError("a connection was opened")
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
 
 
-def test_a_call_prints_the_answer_and_on_standard_error_what_only_headers_tell(run, api, server):
+def test_a_call_prints_the_response_and_on_standard_error_what_only_headers_say(run, api, server):
     result = run("call", api, "keyed", "q=x&y", "--base-url", f"{server}/base", "--anonymous")
 
     assert (result.exit_code, result.stderr) == (0, "Next page: 2 (x-next-page)\n")
@@ -60,11 +60,11 @@ def test_a_call_prints_the_answer_and_on_standard_error_what_only_headers_tell(r
 
 
 def test_arguments_come_from_json_and_name_value_goes_over_it(run, api, tmp_path):
-    given = tmp_path / "input.json"
-    given.write_text('{"id": 1, "title": "file", "tags": ["\u00e9"]}', encoding="utf-8")
+    file = tmp_path / "input.json"
+    file.write_text('{"id": 1, "title": "file", "tags": ["\u00e9"]}', encoding="utf-8")
     call = ("call", api, "add", "--dry-run", "--json")
 
-    of_file = run(*call, f"@{given}", "title=mine")
+    of_file = run(*call, f"@{file}", "title=mine")
     of_stdin = run(*call, "-", stdin='{"id": 1, "title": "stdin"}')
     neither = run("call", "-", "add", "--json", "-", stdin="{}")
 
@@ -90,13 +90,13 @@ FAILING = [
 ]
 
 
-@pytest.mark.parametrize(("code", "said", "args"), FAILING)
-def test_a_failing_call_says_why_on_standard_error(refused, api, server, code, said, args):
+@pytest.mark.parametrize(("code", "message", "args"), FAILING)
+def test_a_failing_call_says_why_on_standard_error(refused, api, server, code, message, args):
     args = [arg.format(server=server) for arg in args]
 
     error = refused("call", api, *args, code=code, env={"API_KEY": "s3cret"})
 
-    assert said.format(server=server) in error
+    assert message.format(server=server) in error
     assert "Settings" not in error
 
 
@@ -191,9 +191,9 @@ MISREAD = [
 ]
 
 
-@pytest.mark.parametrize(("args", "said"), MISREAD, ids=[row[1] for row in MISREAD])
-def test_what_cannot_be_read_is_wrong_usage(refused, kinds, args, said):
-    assert refused("call", kinds, "send", *args, said=[said]).count("\n") == 2
+@pytest.mark.parametrize(("args", "message"), MISREAD, ids=[row[1] for row in MISREAD])
+def test_what_cannot_be_read_is_wrong_usage(refused, kinds, args, message):
+    assert refused("call", kinds, "send", *args, messages=[message]).count("\n") == 2
 
 
 def test_a_dry_run_prints_the_request_and_sends_nothing(run, api, offline):
@@ -207,8 +207,8 @@ def test_a_dry_run_prints_the_request_and_sends_nothing(run, api, offline):
 
 
 def test_a_body_that_is_no_text_is_only_counted(run, specs, offline):
-    given = json.dumps({"id": 1, "file": {"base64": "iVBORw0KGgo="}})
-    call = ("call", specs / "gotify.json", "upload_app_image", "--json", given)
+    arguments = json.dumps({"id": 1, "file": {"base64": "iVBORw0KGgo="}})
+    call = ("call", specs / "gotify.json", "upload_app_image", "--json", arguments)
 
     result = run(*call, "--dry-run", "--base-url", "http://127.0.0.1:9")
 
@@ -228,7 +228,7 @@ def test_a_body_that_is_no_text_is_only_counted(run, specs, offline):
         ("gotify.json", ["get_version"], ""),
     ],
 )
-def test_the_mock_answers_without_a_network_and_agrees_with_right_requests(
+def test_the_mock_responds_without_a_network_and_agrees_with_right_requests(
     run, specs, offline, spec, args, note
 ):
     result = run("call", specs / spec, *args, "--mock")

@@ -22,7 +22,7 @@ BODIES = {
 }
 
 
-def answer(asked):
+def respond(asked):
     """Return an answer: a page of items, an echo, or a body of its name."""
     name = asked.path.rpartition("/")[2]
     if name == "broken" and asked.query.get("offset"):
@@ -39,7 +39,7 @@ def answer(asked):
 @pytest.fixture(scope="module")
 def site():
     """The address of an API with pages and bodies of several kinds."""
-    with Site(answer) as running:
+    with Site(respond) as running:
         yield running.url
 
 
@@ -75,53 +75,53 @@ def upload(send):
 
 
 @pytest.fixture
-def sent(run, upload, monkeypatch, tmp_path):
+def preview(run, upload, monkeypatch, tmp_path):
     """Return the body that a dry run shows for these arguments, in the folder of `upload`."""
     monkeypatch.chdir(tmp_path)
 
-    def send_arguments(*pairs, **more):
-        result = run("call", upload, "send", *pairs, "--dry-run", **more)
+    def send_arguments(*pairs, **options):
+        result = run("call", upload, "send", *pairs, "--dry-run", **options)
         assert (result.exit_code, result.stderr) == (0, "")
         return result.stdout
 
     return send_arguments
 
 
-def test_a_text_comes_from_a_file_and_two_at_signs_begin_one(sent, tmp_path, monkeypatch):
+def test_a_text_comes_from_a_file_and_two_at_signs_begin_one(preview, tmp_path, monkeypatch):
     (tmp_path / "note.txt").write_text("grüße\n", encoding="utf-8")
 
-    assert "grüße\n" in sent("note=@note.txt")
-    assert "@octocat" in sent("note=@@octocat")
-    assert "of stdin" in sent("note=@-", stdin="of stdin")
+    assert "grüße\n" in preview("note=@note.txt")
+    assert "@octocat" in preview("note=@@octocat")
+    assert "of stdin" in preview("note=@-", stdin="of stdin")
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert "grüße" in sent("note=@~/note.txt")
+    assert "grüße" in preview("note=@~/note.txt")
 
 
-def test_a_file_argument_takes_the_bytes_and_the_name_of_a_file(sent, tmp_path):
+def test_a_file_argument_takes_the_bytes_and_the_name_of_a_file(preview, tmp_path):
     (tmp_path / "a.bin").write_text("plain content", encoding="utf-8")
     (tmp_path / "b.bin").write_text("other content", encoding="utf-8")
 
-    one, two = sent("file=@a.bin"), sent("files=@a.bin", "files=@b.bin")
+    one, two = preview("file=@a.bin"), preview("files=@a.bin", "files=@b.bin")
 
     assert 'filename="a.bin"' in one
     assert "plain content" in one
     assert 'filename="b.bin"' in two
     assert "other content" in two
-    assert "cGxhaW4gY29udGVudA==" in sent("code=@a.bin")
+    assert "cGxhaW4gY29udGVudA==" in preview("code=@a.bin")
 
 
-def test_a_file_may_be_larger_than_what_a_model_may_send(sent, tmp_path):
+def test_a_file_may_be_larger_than_what_a_model_may_send(preview, tmp_path):
     (tmp_path / "large.bin").write_bytes(bytes(5_000_000))
 
-    assert "content-length: 500" in sent("file=@large.bin")
+    assert "content-length: 500" in preview("file=@large.bin")
 
 
-def test_json_comes_from_a_file_and_a_colon_makes_any_value_json(sent, tmp_path):
+def test_json_comes_from_a_file_and_a_colon_makes_any_value_json(preview, tmp_path):
     (tmp_path / "filter.json").write_text('{"a": [1]}', encoding="utf-8")
 
-    assert '{"a":[1]}' in sent("filter=@filter.json")
-    assert '{"a":[1]}' in sent("filter:=@filter.json")
-    assert "7" in sent("sizes:=[7]")
+    assert '{"a":[1]}' in preview("filter=@filter.json")
+    assert '{"a":[1]}' in preview("filter:=@filter.json")
+    assert "7" in preview("sizes:=[7]")
 
 
 UNREADABLE = [
@@ -137,12 +137,12 @@ UNREADABLE = [
 ]
 
 
-@pytest.mark.parametrize(("pairs", "said"), UNREADABLE, ids=[row[1] for row in UNREADABLE])
-def test_what_is_no_value_is_wrong_usage(refused, upload, tmp_path, monkeypatch, pairs, said):
+@pytest.mark.parametrize(("pairs", "message"), UNREADABLE, ids=[row[1] for row in UNREADABLE])
+def test_what_is_no_value_is_wrong_usage(refused, upload, tmp_path, monkeypatch, pairs, message):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "raw.bin").write_bytes(b"\xff\xfe\x00")
 
-    assert refused("call", upload, "send", *pairs, said=[said]).count("\n") == 2
+    assert refused("call", upload, "send", *pairs, messages=[message]).count("\n") == 2
 
 
 @pytest.mark.parametrize(("tool", "content"), [("picture", PNG), ("long", LONG), ("latin", LATIN)])
@@ -167,14 +167,24 @@ def test_a_file_is_not_overwritten_without_force(refused, run, shop, tmp_path):
     place.write_bytes(b"mine")
 
     refused(
-        "call", shop, "picture", "--output", place, said=["the file exists; --force overwrites it."]
+        "call",
+        shop,
+        "picture",
+        "--output",
+        place,
+        messages=["the file exists; --force overwrites it."],
     )
     assert place.read_bytes() == b"mine"
 
     link = tmp_path / "link"
     link.symlink_to(tmp_path / "elsewhere")
     refused(
-        "call", shop, "picture", "--output", link, said=["the file exists; --force overwrites it."]
+        "call",
+        shop,
+        "picture",
+        "--output",
+        link,
+        messages=["the file exists; --force overwrites it."],
     )
     assert not link.exists()
     run("call", shop, "picture", "--output", place, "--force")
@@ -183,7 +193,9 @@ def test_a_file_is_not_overwritten_without_force(refused, run, shop, tmp_path):
 
 def test_a_failed_call_writes_no_file_and_a_secret_is_in_none(run, refused, shop, tmp_path):
     place = tmp_path / "body"
-    refused("call", shop, "nothing", "--output", place, code=1, said=["http 404", "no such thing"])
+    refused(
+        "call", shop, "nothing", "--output", place, code=1, messages=["http 404", "no such thing"]
+    )
     assert not place.exists()
 
     key = ("--header", "X-Key: $KEY")
@@ -192,7 +204,9 @@ def test_a_failed_call_writes_no_file_and_a_secret_is_in_none(run, refused, shop
 
 
 def test_a_file_that_cannot_be_written_is_an_error(refused, shop, tmp_path):
-    refused("call", shop, "picture", "--output", tmp_path / "no" / "x", said=["cannot be written"])
+    refused(
+        "call", shop, "picture", "--output", tmp_path / "no" / "x", messages=["cannot be written"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -212,7 +226,7 @@ def test_all_pages_are_one_list(run, shop, options, count, note):
     assert bool(result.stderr) == bool(note)
 
 
-def test_items_before_a_failed_page_are_printed_and_the_failure_is_told(run, shop):
+def test_items_before_a_failed_page_are_printed_and_the_failure_is_reported(run, shop):
     result = run("call", shop, "broken", "limit=10", "--all-pages")
 
     assert result.exit_code == 1
@@ -230,7 +244,7 @@ def test_a_list_without_known_paging_says_so(run, shop):
     assert "the response contains no list; call without --all-pages and --limit." in single.stderr
 
 
-def test_fields_choose_parts_of_an_answer_of_all_pages_and_of_a_file(run, shop, tmp_path):
+def test_fields_choose_parts_of_a_response_of_all_pages_and_of_a_file(run, shop, tmp_path):
     one = run("call", shop, "items", "--fields", "items[:2].id")
     every = run("call", shop, "items", "limit=10", "--all-pages", "--fields", "[].id")
     run("call", shop, "items", "--fields", "items[0].name", "--output", tmp_path / "name")
@@ -240,10 +254,12 @@ def test_fields_choose_parts_of_an_answer_of_all_pages_and_of_a_file(run, shop, 
     assert (tmp_path / "name").read_text() == "n0"
 
 
-def test_a_wrong_expression_is_told(refused, shop):
-    refused("call", shop, "items", "--fields", "items[", code=1, said=["invalid_input: "])
-    refused("call", shop, "items", "--fields", "items[", "--all-pages", said=["ends too early"])
-    refused("call", shop, "items", "--fields", "sort(@)", "--all-pages", said=["--fields: sort()"])
+def test_a_wrong_expression_is_reported(refused, shop):
+    refused("call", shop, "items", "--fields", "items[", code=1, messages=["invalid_input: "])
+    refused("call", shop, "items", "--fields", "items[", "--all-pages", messages=["ends too early"])
+    refused(
+        "call", shop, "items", "--fields", "sort(@)", "--all-pages", messages=["--fields: sort()"]
+    )
 
 
 def test_status_and_headers_go_to_standard_error(run, shop):
@@ -293,8 +309,8 @@ def test_a_mock_without_openapi_core_says_that_it_does_not_judge(run, museum, mo
 
 
 def test_a_mock_needs_no_server_and_follows_references_of_examples(run, write):
-    shown = {"summary": "one", "value": {"$ref": "#/components/examples/pet"}}
-    content = {"application/json": {"examples": {"one": shown}}}
+    example = {"summary": "one", "value": {"$ref": "#/components/examples/pet"}}
+    content = {"application/json": {"examples": {"one": example}}}
     get = {"operationId": "pet", "responses": {"200": {"description": "ok", "content": content}}}
     components = {"examples": {"pet": {"value": {"name": "Bo"}}}}
     relative = write({"/pet": {"get": get}}, servers=[{"url": "/v1"}], components=components)

@@ -19,9 +19,9 @@ COLUMNS = (40, 80, 120, 200)
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    made = tmp_path_factory.mktemp("captures")
-    captures.prepare(made)
-    return made
+    path = tmp_path_factory.mktemp("captures")
+    captures.prepare(path)
+    return path
 
 
 def mark_long(case):
@@ -33,10 +33,10 @@ def test_a_command_looks_like_its_capture(case, folder):
     if not captures.is_available(case[0]):
         pytest.skip("the document is not at hand")
 
-    found = captures.capture_command(*case, folder)
+    actual = captures.capture_command(*case, folder)
 
     expected = captures.file_of(*case).read_text(encoding="utf-8")
-    assert found == expected, f"python tests/captures.py writes it again\n{found}"
+    assert actual == expected, f"python tests/captures.py writes it again\n{actual}"
 
 
 def test_there_is_a_golden_file_for_each_capture_and_no_other():

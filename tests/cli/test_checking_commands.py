@@ -47,10 +47,10 @@ RULES = [
 def lint(run, write):
     """Run lint on a document and return its report as data."""
 
-    def report(paths, *options, **more):
-        found = run("lint", write(paths, **more), "--format", "json", *options)
-        assert found.exception is None or isinstance(found.exception, SystemExit)
-        return json.loads(found.stdout)
+    def report(paths, *options, **fields):
+        result = run("lint", write(paths, **fields), "--format", "json", *options)
+        assert result.exception is None or isinstance(result.exception, SystemExit)
+        return json.loads(result.stdout)
 
     return report
 
@@ -59,10 +59,10 @@ def lint(run, write):
 def test_a_rule_finds_what_tools_lack(lint, rule, path, operation):
     data = lint({path: {"get": operation}}, components=KEY, security=[{"key": []}])
 
-    found = [item for item in data["hints"] if item["rule"] == rule]
-    assert len(found) == 1
-    assert found[0]["pointer"].startswith(f"/paths/{path.replace('/', '~1')}/get")
-    assert found[0]["severity"] in ("warning", "hint")
+    findings = [item for item in data["hints"] if item["rule"] == rule]
+    assert len(findings) == 1
+    assert findings[0]["pointer"].startswith(f"/paths/{path.replace('/', '~1')}/get")
+    assert findings[0]["severity"] in ("warning", "hint")
     assert data["score"] < 100
 
 
@@ -72,9 +72,9 @@ def test_a_document_with_everything_scores_a_hundred(lint):
     assert (data["hints"], data["findings"], data["score"]) == ([], [], 100)
 
 
-@pytest.mark.parametrize(("rule", "more"), [("no-security", {}), ("no-server", {"servers": []})])
-def test_a_rule_finds_what_the_document_lacks(lint, rule, more):
-    hints = lint({"/a": {"get": WHOLE}}, **more)["hints"]
+@pytest.mark.parametrize(("rule", "fields"), [("no-security", {}), ("no-server", {"servers": []})])
+def test_a_rule_finds_what_the_document_lacks(lint, rule, fields):
+    hints = lint({"/a": {"get": WHOLE}}, **fields)["hints"]
 
     assert (rule, "") in [(item["rule"], item["pointer"]) for item in hints]
 
@@ -89,9 +89,9 @@ UNIONS = [
 ]
 
 
-@pytest.mark.parametrize("members", UNIONS)
-def test_members_that_a_value_tells_apart_are_no_finding(lint, members):
-    operation = {**WHOLE, "requestBody": body({"anyOf": list(members)})}
+@pytest.mark.parametrize("schemas", UNIONS)
+def test_schemas_that_a_value_distinguishes_are_no_finding(lint, schemas):
+    operation = {**WHOLE, "requestBody": body({"anyOf": list(schemas)})}
 
     rules = [item["rule"] for item in lint({"/a": {"post": operation}})["hints"]]
 
@@ -102,11 +102,11 @@ def test_a_shared_union_is_found_once_and_a_discriminator_is_enough(lint):
     node = {**WHOLE, "requestBody": body({"$ref": "#/components/schemas/U"})}
     paths = {"/a": {"post": node}, "/b": {"post": {**node, "operationId": "b"}}}
 
-    found = lint(paths, components={"schemas": {"U": UNION}})["hints"]
-    told = {**UNION, "discriminator": {"propertyName": "a"}}
-    none = lint(paths, components={"schemas": {"U": told}})["hints"]
+    hints = lint(paths, components={"schemas": {"U": UNION}})["hints"]
+    union = {**UNION, "discriminator": {"propertyName": "a"}}
+    none = lint(paths, components={"schemas": {"U": union}})["hints"]
 
-    places = [item["pointer"] for item in found if item["rule"] == "ambiguous-union"]
+    places = [item["pointer"] for item in hints if item["rule"] == "ambiguous-union"]
     assert places == ["/components/schemas/U/oneOf"]
     assert "ambiguous-union" not in [item["rule"] for item in none]
 
@@ -156,14 +156,14 @@ def test_sarif_has_places_with_lines(run, write, tmp_path):
 
     result = run("lint", path, "--format", "sarif")
 
-    found = {item["ruleId"]: item for item in sarif(result.stdout)}
-    place = found["skipped"]["locations"][0]
+    by_rule = {item["ruleId"]: item for item in sarif(result.stdout)}
+    place = by_rule["skipped"]["locations"][0]
     line = place["physicalLocation"]["region"]["startLine"]
     assert result.exit_code == 1
     assert "$ref" in path.read_text().splitlines()[line - 1]
     assert place["physicalLocation"]["artifactLocation"]["uri"] == str(path)
     assert place["logicalLocations"] == [{"fullyQualifiedName": "#/paths/~1a/get/parameters/0"}]
-    assert {item["level"] for item in found.values()} >= {"error", "warning"}
+    assert {item["level"] for item in by_rule.values()} >= {"error", "warning"}
 
 
 def test_annotations_for_github_are_one_line_each_and_escaped(run, write):
@@ -258,8 +258,8 @@ def test_mends_are_of_overlay_1_1_unless_asked_for(run, write, tmp_path, version
 def test_a_version_of_mends_that_there_is_not_is_refused(refused, write, tmp_path):
     path = write({"/a": {"get": WHOLE}})
 
-    refused("lint", path, "--fix", tmp_path / "m", "--fix-version", "2.0", said=["1.0", "1.2"])
-    refused("lint", path, "--fix-version", "1.2", said=["add --fix"])
+    refused("lint", path, "--fix", tmp_path / "m", "--fix-version", "2.0", messages=["1.0", "1.2"])
+    refused("lint", path, "--fix-version", "1.2", messages=["add --fix"])
 
 
 def test_without_anything_to_mend_no_file_is_written(run, write, tmp_path):
@@ -301,11 +301,11 @@ SKIPPED = [
 @pytest.mark.long
 @pytest.mark.skipif(not corpus.FOLDER.is_dir(), reason=corpus.ABSENT)
 @pytest.mark.parametrize("name", [*SKIPPED, *SPOILED])
-def test_published_documents_load_with_no_skip_once_they_are_mended(run, tmp_path, name):
+def test_published_documents_load_with_no_skip_once_they_are_fixed(run, tmp_path, name):
     path, mends = tmp_path / "api.json", tmp_path / "mends.yaml"
     root = yaml.safe_load((corpus.FOLDER / name).read_text())
-    made = spoiled(root, SPOILED.index(name)) if name in SPOILED else root
-    path.write_text(json.dumps(made, default=str))
+    edited = spoiled(root, SPOILED.index(name)) if name in SPOILED else root
+    path.write_text(json.dumps(edited, default=str))
     before = load_tools(path)
 
     run("lint", path, "--fix", mends)
@@ -320,22 +320,24 @@ def test_every_tool_of_a_document_is_proved(run, museum):
 
     assert (result.exit_code, data.exit_code) == (0, 0)
     assert result.stdout.splitlines()[-1] == "8 proved, 0 not judged, 0 failed, 0 skipped."
-    told = json.loads(data.stdout)
-    assert told["counts"] == {
+    report = json.loads(data.stdout)
+    assert report["counts"] == {
         "proved": 8, "not judged": 0, "failed": 0, "skipped": 0, "failed by the document": 0
     }  # fmt: skip
-    assert {tool["verdict"] for tool in told["tools"]} == {"proved"}
+    assert {tool["verdict"] for tool in report["tools"]} == {"proved"}
 
 
 COUNTS = {"proved": 1, "not judged": 1, "failed": 1, "skipped": 1, "failed by the document": 1}
 LONG = {"type": "string", "pattern": r"^(?=[a-z]*\d)[a-z\d]{5}-(?!x)[xyz]{2}$"}
-SHOWN = {"schema": {"type": "integer"}, "example": "many"}
+WRONG_EXAMPLE = {"schema": {"type": "integer"}, "example": "many"}
 UNPROVED = {
     "/fits": {"get": {**WHOLE, "operationId": "fits"}},
     "/example": {
         "get": {
             "operationId": "shows_another",
-            "responses": {"200": {"description": "ok", "content": {"application/json": SHOWN}}},
+            "responses": {
+                "200": {"description": "ok", "content": {"application/json": WRONG_EXAMPLE}}
+            },
         }
     },
     "/pattern": {
@@ -349,7 +351,7 @@ UNPROVED = {
 }
 
 
-def test_what_fails_and_what_is_not_judged_is_told_apart(run, write):
+def test_what_fails_and_what_is_not_judged_are_distinguished(run, write):
     result = run("prove", write(UNPROVED))
 
     *rows, last = result.stdout.splitlines()
@@ -358,10 +360,10 @@ def test_what_fails_and_what_is_not_judged_is_told_apart(run, write):
     assert last == f"{counted} Failed: 0 by the tool, 1 by the document."
     cells = {row.split("  ")[0]: " ".join(row.split()) for row in rows}
     assert cells["fits"] == "fits ok ok"
-    told = (
+    message = (
         "shows_another ok failed response: the document's example does not match its schema: body:"
     )
-    assert cells["shows_another"].startswith(f"{told} 'many' is not")
+    assert cells["shows_another"].startswith(f"{message} 'many' is not")
     assert "no sampled input matches: /code" in cells["asks_too_much"]
     assert "leads nowhere" in cells["GET /broken"]
 
@@ -404,15 +406,15 @@ def judged_by(monkeypatch):
 
     def judge(paths):
         whole = {"responses": OK}
-        made = {path: {key: {**whole, **get} for key, get in item.items()}
+        complete = {path: {key: {**whole, **get} for key, get in item.items()}
                 for path, item in paths.items()}  # fmt: skip
-        source = documents.document(made, servers=[{"url": "http://api.example.com/v1"}])
+        source = documents.document(complete, servers=[{"url": "http://api.example.com/v1"}])
         monkeypatch.setattr(mock, "mock_api", lambda _, **options: mock_api(source, **options))
 
     return judge
 
 
-def test_a_failure_tells_whether_the_document_or_the_tool_is_at_fault(run, write, judged_by):
+def test_a_failure_says_whether_the_document_or_the_tool_is_at_fault(run, write, judged_by):
     shows = UNPROVED["/example"]["get"]
     needed = [{"name": "q", "in": "query", "required": True, "schema": {"type": "string"}}]
     spec = write({"/a": {"get": shows}, "/b": {"get": {**WHOLE, "operationId": "odd"}}})
@@ -528,8 +530,8 @@ def test_differences_are_lines_data_sarif_or_annotations(run, versions):
 def test_lists_of_mcp_servers_are_read_from_files(run, tmp_path):
     for name, tools in (("old", ["add"]), ("new", ["add", "drop"])):
         listed = [{"name": tool, "inputSchema": {"type": "object"}} for tool in tools]
-        answer = {"result": {"tools": listed, "nextCursor": "2"}}
-        (tmp_path / f"{name}.json").write_text(json.dumps(answer))
+        response = {"result": {"tools": listed, "nextCursor": "2"}}
+        (tmp_path / f"{name}.json").write_text(json.dumps(response))
 
     result = run("diff", tmp_path / "old.json", "-", stdin=(tmp_path / "new.json").read_text())
 
@@ -541,7 +543,7 @@ def test_both_sides_cannot_come_from_standard_input(refused):
     assert "cannot both be read" in refused("diff", "-", "-", stdin="{}")
 
 
-def test_a_side_that_is_no_document_is_told(refused, tmp_path, museum):
+def test_a_side_that_is_no_document_is_reported(refused, tmp_path, museum):
     path = tmp_path / "x.json"
     path.write_text("[1, 2")
 
@@ -565,7 +567,7 @@ def test_odd_unions_are_no_fault_of_lint(lint, schema):
     assert data["counts"]["operations"] == 1
 
 
-def test_the_same_fault_twice_in_a_list_is_mended_twice(run, write, tmp_path):
+def test_the_same_fault_twice_in_a_list_is_fixed_twice(run, write, tmp_path):
     twice = [{"$ref": "#/gone"}, {"$ref": "#/gone"}]
     path, mends = write({"/it's\\n/{id}": {"get": {**WHOLE, "parameters": twice}}}), tmp_path / "m"
 

@@ -31,7 +31,7 @@ def complete(run, monkeypatch):
     """Complete a line as a shell asks for it, and return kinds and values."""
     monkeypatch.setattr(cache, "offline", False)
 
-    def answer(line, shell="zsh", **env):
+    def complete_line(line, shell="zsh", **env):
         asked = {COMPLETION_VARIABLE: f"{shell}_complete", "COMP_LINE": line, **env}
         result = run(env=asked)
         assert (result.exit_code, result.stderr) == (0, "")
@@ -39,7 +39,7 @@ def complete(run, monkeypatch):
         rows = [row.split("\t") for row in result.stdout.splitlines() if row]
         return [value if kind == "plain" else kind for kind, value, *_ in rows]
 
-    return answer
+    return complete_line
 
 
 @pytest.fixture
@@ -175,7 +175,7 @@ def test_a_script_is_printed_in_both_ways(run, shell):
 
 
 def test_another_shell_is_refused(run, refused):
-    assert refused("completion", "tcsh", said=["'tcsh' is not one of 'bash', 'zsh', 'fish'"])
+    assert refused("completion", "tcsh", messages=["'tcsh' is not one of 'bash', 'zsh', 'fish'"])
     assert run(env={COMPLETION_VARIABLE: "tcsh_complete"}).exit_code == 1
 
 
@@ -201,18 +201,18 @@ TYPED = [
     ],
 )
 def test_a_shell_completes_each_kind_of_word(shell, keys, end, tmp_path):
-    line, shown = shells.typed(shell, f"openapi-tools {keys}", tmp_path)
+    line, screen = shells.typed(shell, f"openapi-tools {keys}", tmp_path)
 
     assert line.endswith(end)
-    assert "Traceback" not in shown
+    assert "Traceback" not in screen
     if end.endswith("ticketType="):
-        assert "event" in shown
-        assert "general" in shown
+        assert "event" in screen
+        assert "general" in screen
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_a_value_with_a_blank_is_one_word_of_the_shell(shell, dogs, tmp_path):
+def test_a_value_with_a_space_is_one_word_of_the_shell(shell, dogs, tmp_path):
     line, _ = shells.typed(shell, f"openapi-tools list {dogs} --tag Sm\t", tmp_path)
 
     assert line.replace("\\", "").endswith("--tag Small pets")

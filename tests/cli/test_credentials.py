@@ -44,7 +44,7 @@ def api(server="/v1"):
 def site():
     """A server that wants a credential for its document and its API, and declares none."""
 
-    def answer(asked):
+    def respond(asked):
         seen = [asked.headers.get(name) for name in ("Authorization", "X-Key")]
         if not any(seen):
             return Said("log in", 401)
@@ -52,7 +52,7 @@ def site():
             return Said(api())
         return Said({"seen": seen})
 
-    with Site(answer) as running:
+    with Site(respond) as running:
         yield running
 
 
@@ -136,9 +136,11 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("options", "said"), REFUSED)
-def test_what_names_no_variable_is_wrong_usage_and_not_shown(refused, museum, options, said):
-    error = refused("call", museum, "get_museum_hours", "--dry-run", *options, said=[said], env=ENV)
+@pytest.mark.parametrize(("options", "message"), REFUSED)
+def test_what_names_no_variable_is_wrong_usage_and_not_shown(refused, museum, options, message):
+    error = refused(
+        "call", museum, "get_museum_hours", "--dry-run", *options, messages=[message], env=ENV
+    )
 
     assert SECRET not in error
     assert "NOWHERE" not in error or "$" in options[1]
@@ -147,9 +149,9 @@ def test_what_names_no_variable_is_wrong_usage_and_not_shown(refused, museum, op
 
 def test_a_header_that_no_credential_can_be_is_refused_in_words(refused, museum):
     args = ("call", museum, "get_museum_hours", "--header", "Host: $TOKEN", "--dry-run")
-    said = ["a credential cannot be sent in the header 'Host'"]
+    messages = ["a credential cannot be sent in the header 'Host'"]
 
-    assert refused(*args, code=1, said=said, env=ENV)
+    assert refused(*args, code=1, messages=messages, env=ENV)
 
 
 def test_anonymous_calls_without_what_is_required(refused, site, write):
@@ -163,9 +165,9 @@ def test_anonymous_calls_without_what_is_required(refused, site, write):
 
 def test_an_api_that_refuses_and_declares_nothing_names_the_options(refused, site, write):
     spec = write({"/it": {"get": {}}})
-    said = ["pass --bearer '$VAR', --basic '$USER:$PASSWORD' or --header"]
+    messages = ["pass --bearer '$VAR', --basic '$USER:$PASSWORD' or --header"]
 
-    assert refused("call", spec, "get_it", "--base-url", site.url, code=1, said=said)
+    assert refused("call", spec, "get_it", "--base-url", site.url, code=1, messages=messages)
 
 
 def test_the_error_for_another_origin_names_the_option_that_sends_credentials_there(run, site):
@@ -183,11 +185,11 @@ def test_the_error_for_another_origin_names_the_option_that_sends_credentials_th
     assert all(asked.headers.get("Authorization") is None for asked in docs.asked)
 
 
-def test_what_was_read_without_credentials_is_told(run):
-    def answer(asked):
+def test_what_was_read_without_credentials_is_reported(run):
+    def respond(asked):
         return Said("no", 401) if asked.headers.get("Authorization") else Said(api())
 
-    with Site(answer) as running:
+    with Site(respond) as running:
         result = run("list", f"{running.url}/openapi.json", "-v", "--bearer", "$TOKEN", env=ENV)
 
     assert result.exit_code == 0
@@ -213,11 +215,11 @@ def test_a_mock_of_a_document_behind_a_login_is_fetched_with_the_credential(
 def test_a_secret_in_the_url_of_a_new_configuration_is_named(run, write, tmp_path, query):
     document = write({"/a": {"get": {}}}).read_bytes()
 
-    async def answer(scope, receive, send):
+    async def respond(scope, receive, send):
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": document})
 
-    with running(answer) as url:
+    with running(respond) as url:
         address = url.replace("://", "://eve:hunter2@") if not query else f"{url}/o.json{query}"
         result = run("init", address, "--output", tmp_path / "x.toml")
 

@@ -86,9 +86,9 @@ def test_the_commands_that_it_prints_work_as_they_are(tmp_path):
         outputs = []
         for program, *arguments in commands:
             assert program == "openapi-tools"
-            more = ["--file", tmp_path / "mcp.json", "--yes"] if "install" in arguments else []
+            options = ["--file", tmp_path / "mcp.json", "--yes"] if "install" in arguments else []
             done = subprocess.run(
-                [sys.executable, "-m", "openapi_tools", *arguments, *more],
+                [sys.executable, "-m", "openapi_tools", *arguments, *options],
                 capture_output=True,
                 text=True,
                 check=False,

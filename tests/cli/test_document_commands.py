@@ -30,10 +30,10 @@ def test_findings_come_with_their_place(run, write):
     assert lines[0].startswith("error: GET /a/{b} (get_a_b): ")
     assert any(line.startswith("note: GET /d (get_d) at /responses/200: ") for line in lines)
     assert any(line.startswith("skipped: GET /c at /parameters/0: ") for line in lines)
-    told = json.loads(data.stdout)
-    assert {item["severity"] for item in told["findings"]} == {"error", "note"}
-    assert [item["path"] for item in told["skipped"]] == ["/c"]
-    assert set(told) == {"findings", "hints", "skipped", "warnings", "counts", "score"}
+    report = json.loads(data.stdout)
+    assert {item["severity"] for item in report["findings"]} == {"error", "note"}
+    assert [item["path"] for item in report["skipped"]] == ["/c"]
+    assert set(report) == {"findings", "hints", "skipped", "warnings", "counts", "score"}
     noted = run("lint", write(NOTED))
     assert (noted.exit_code, "0 errors, 1 note," in noted.stdout) == (0, True)
 
@@ -121,7 +121,7 @@ def test_a_line_for_each_document_and_the_same_as_data(run, specs, museum, folde
     assert all(line[0].endswith(" kB") for line in lines)
 
 
-def test_what_is_of_no_use_is_said_to_be_so(run, museum, folder):
+def test_what_is_of_no_use_is_reported(run, museum, folder):
     run("list", museum)
     broken = next(folder.iterdir())
     broken.write_bytes(b"x" * 5_000_000)

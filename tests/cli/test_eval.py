@@ -93,17 +93,17 @@ def test_a_report_has_the_keys_of_its_format(evaluate):
 
 
 @pytest.mark.parametrize(
-    ("options", "code", "said"),
+    ("options", "code", "message"),
     [
         ((), 0, ""),
         (("--at-least", "0.2"), 0, ""),
         (("--at-least", "0.21"), 1, "20% of the runs passed, less than 21%."),
     ],
 )
-def test_the_exit_code_is_that_of_the_rate(evaluate, options, code, said):
+def test_the_exit_code_is_that_of_the_rate(evaluate, options, code, message):
     result = evaluate(SHOP, "shop", "lazy", *options)
 
-    assert (result.exit_code, result.stderr.strip()) == (code, said)
+    assert (result.exit_code, result.stderr.strip()) == (code, message)
     assert "1 of 5 cases passed: 20%" in result.stdout
 
 
@@ -182,7 +182,7 @@ def test_a_model_that_cannot_be_used_is_one_line(refused, model):
     refused(
         *("eval", SHOP, "--cases", EXAMPLES / "shop-cases.yaml", "--model", model),
         *("--model-dir", EXAMPLES),
-        said=[MISTAKES[model]],
+        messages=[MISTAKES[model]],
     )
 
 
@@ -190,13 +190,15 @@ def test_other_mistakes_are_one_line(refused, tmp_path, monkeypatch):
     monkeypatch.delenv("NO_SUCH_KEY", raising=False)
     options = ("--model", "models:good", "--model-dir", EXAMPLES)
     cases = EXAMPLES / "shop-cases.yaml"
-    refused("eval", SHOP, "--cases", tmp_path / "none.yaml", *options, said=["no such file"])
-    refused("eval", SHOP, "--cases", SHOP, *options, said=["#/cases: field required"])
-    refused("eval", SHOP, "--cases", cases, *options, "--compare", "chat", said=["--compare takes"])
-    refused("eval", SHOP, "--cases", cases, *options, "--at-least", "2", said=["0<=x<=1"])
+    refused("eval", SHOP, "--cases", tmp_path / "none.yaml", *options, messages=["no such file"])
+    refused("eval", SHOP, "--cases", SHOP, *options, messages=["#/cases: field required"])
+    refused(
+        "eval", SHOP, "--cases", cases, *options, "--compare", "chat", messages=["--compare takes"]
+    )
+    refused("eval", SHOP, "--cases", cases, *options, "--at-least", "2", messages=["0<=x<=1"])
     refused(
         *("eval", ROOT / "specs" / "museum.yaml", "--cases", cases, *options),
-        said=["shop-cases.yaml#/cases/0/expect/calls/0/tool: no tool is called 'place_order'"],
+        messages=["shop-cases.yaml#/cases/0/expect/calls/0/tool: no tool is called 'place_order'"],
     )
     for key in ("hunter2", "$NO_SUCH_KEY"):
         model = ("--model", "http://127.0.0.1:9/v1", "--model-key", key)
@@ -293,15 +295,15 @@ def test_transcripts_that_cannot_be_written_are_one_line(evaluate, tmp_path):
 
 def test_a_replay_needs_a_workflow_and_the_tools_themselves(refused, tmp_path):
     cases = EXAMPLES / "shop-cases.yaml"
-    refused("eval", SHOP, "--cases", cases, "--model", "replay", said=["--cases has none."])
+    refused("eval", SHOP, "--cases", cases, "--model", "replay", messages=["--cases has none."])
     workflow = tmp_path / "flow.json"
     steps = [{"stepId": "all", "operationId": "listItems"}]
     flows = {"arazzo": "1.1.0", "workflows": [{"workflowId": "flow", "steps": steps}]}
     workflow.write_text(json.dumps(flows))
     replay = ("eval", SHOP, "--cases", workflow, "--model", "replay")
-    refused(*replay, "--mode", "search", said=["use --mode tools."])
-    refused(*replay, "--compare", "code", said=["use --mode tools."])
+    refused(*replay, "--mode", "search", messages=["use --mode tools."])
+    refused(*replay, "--compare", "code", messages=["use --mode tools."])
     steps[0]["operationId"] = "listItem"
     workflow.write_text(json.dumps(flows))
     place = "flow.json#/workflows/0/steps/0/operationId: no tool is called 'listItem'"
-    refused(*replay, said=[place])
+    refused(*replay, messages=[place])

@@ -41,8 +41,8 @@ def test_without_a_type_all_are_listed_in_a_line_each(run):
 
 
 def test_a_type_that_does_not_exist_gets_near_names(refused):
-    refused("explain", "conection", said=["called 'conection'; did you mean connection?"])
-    refused("explain", "zzzzzz", said=["`openapi-tools explain` lists the types."])
+    refused("explain", "conection", messages=["called 'conection'; did you mean connection?"])
+    refused("explain", "zzzzzz", messages=["`openapi-tools explain` lists the types."])
 
 
 def test_the_texts_name_options_commands_and_settings_that_exist():

@@ -26,8 +26,8 @@ def here(tmp_path, monkeypatch):
 def generate(run, museum):
     """Generate a package into `out`, by default the museum's."""
 
-    def invoke(*options, spec=museum, output="out", name="museum", **more):
-        return run("generate", spec, "--output", output, "--name", name, *options, **more)
+    def invoke(*options, spec=museum, output="out", name="museum", **run_options):
+        return run("generate", spec, "--output", output, "--name", name, *options, **run_options)
 
     return invoke
 
@@ -41,7 +41,7 @@ def changed(museum, here):
     return path
 
 
-def said(result):
+def read_error(result):
     """Return the one line on standard error, after the usage if that is shown."""
     assert (result.exit_code, result.stdout) == (2, "")
     *usage, line = result.stderr.splitlines()
@@ -117,7 +117,7 @@ def test_a_look_at_nothing_writes_nothing(generate, here, how):
     assert tree(here) == {}
 
 
-def test_a_look_tells_what_writing_will_tell_and_json_holds_everything(generate, changed, here):
+def test_a_look_reports_what_writing_will_report_and_json_holds_everything(generate, changed, here):
     generate()
 
     with nothing_changes(here):
@@ -184,7 +184,7 @@ def test_of_many_files_the_first_are_named(run, write):
     assert lines[-1] == "  would be written: 18 more"
 
 
-def test_what_is_left_out_or_looks_like_a_secret_is_told_on_standard_error(run, write):
+def test_what_is_left_out_or_looks_like_a_secret_is_reported_on_standard_error(run, write):
     secret = {"name": "api_key", "in": "query", "schema": {"default": "s3cr3tAbc123"}}
     wrong = {"parameters": [{"$ref": "#/nowhere"}]}
     spec = write({"/a": {"get": {"parameters": [secret]}}, "/bad": {"get": wrong}})
@@ -269,13 +269,13 @@ def cluttered(here):
 
 
 @pytest.mark.parametrize(("message", "options"), [(row[0], row[1:]) for row in REFUSED])
-def test_what_is_refused_is_said_in_one_line_and_nothing_is_written(
+def test_what_is_refused_is_reported_in_one_line_and_nothing_is_written(
     run, museum, cluttered, options, message
 ):
     with nothing_changes(cluttered):
         result = run("generate", *(museum if option == "SPEC" else option for option in options))
 
-    assert message in said(result)
+    assert message in read_error(result)
 
 
 def test_a_key_that_stands_twice_is_found_in_a_large_document(run, write, here):
@@ -287,16 +287,16 @@ def test_a_key_that_stands_twice_is_found_in_a_large_document(run, write, here):
 
     result = run("generate", spec, "--output", "out")
 
-    told = "/paths/~1a/get/responses: 'responses' is a duplicate key; the last one counts."
+    warning = "/paths/~1a/get/responses: 'responses' is a duplicate key; the last one counts."
     assert result.exit_code == 0
-    assert told in result.stderr
+    assert warning in result.stderr
 
 
 def test_an_empty_standard_input_leaves_the_package_alone(generate, museum, here):
     assert generate(spec="-", stdin=museum.read_bytes()).exit_code == 0
 
     with nothing_changes(here):
-        assert said(generate(spec="-", stdin=b"")) == "document: the document is empty."
+        assert read_error(generate(spec="-", stdin=b"")) == "document: the document is empty."
         assert generate("--check").exit_code == 0
 
 
@@ -309,10 +309,10 @@ def test_an_empty_standard_input_leaves_the_package_alone(generate, museum, here
             os.name == "posix" and os.geteuid() == 0, reason="root may write anywhere")),
     ],
 )  # fmt: skip
-def test_a_read_only_folder_is_said_in_one_line(generate, here, output, advice):
+def test_a_read_only_folder_is_reported_in_one_line(generate, here, output, advice):
     (here / "locked").mkdir(mode=0o500)
 
-    assert advice in said(generate(output=output))
+    assert advice in read_error(generate(output=output))
     assert tree(here) == {"locked/": ""}
 
 
@@ -322,7 +322,7 @@ def test_an_edited_file_is_named_kept_and_overwritten_by_force(generate, here):
 
     refused, checked = generate(), generate("--check")
 
-    assert f"{EVENTS}: edited by hand; run again with --force" in said(refused)
+    assert f"{EVENTS}: edited by hand; run again with --force" in read_error(refused)
     assert checked.exit_code == 1
     assert f"\n  edited by hand: {EVENTS}\n" in checked.stdout
     assert "  schema       create_special_event: /name: examples was ['Mine']" in checked.stdout
@@ -349,7 +349,7 @@ def test_a_file_that_was_spoilt_by_hand_is_an_edit_too(generate, here, path, con
     assert (checked.exit_code, checked.stderr) == (1, "")
     assert f"\n  edited by hand: {path}\n" in checked.stdout
     assert "  added " not in checked.stdout
-    assert f"{path}: edited by hand" in said(refused)
+    assert f"{path}: edited by hand" in read_error(refused)
     assert (forced.exit_code, generate("--check").exit_code) == (0, 0)
 
 
@@ -398,8 +398,8 @@ def test_a_package_is_never_emptied(run, write, here, target, options, left):
     assert (elsewhere.exit_code == 0) is (left is None) is (here / "new").exists()
     skipped = ["none of its 2 operations can become a tool", "GET /two at ",
                "GET /one at /paths/~1one/get/parameters/0: "]  # fmt: skip
-    told = skipped if left else ["the package of 2 tools is unchanged"]
-    assert [text for text in told if text not in result.stderr] == []
+    messages = skipped if left else ["the package of 2 tools is unchanged"]
+    assert [text for text in messages if text not in result.stderr] == []
 
 
 TABLE = "[tool.openapi-tools.generate.museum]\n"
@@ -454,7 +454,7 @@ def test_the_nearest_file_above_counts_and_its_paths_are_its_own(run, project, m
 
     (folder / "src/pyproject.toml").write_text("[project]\n")
 
-    assert said(run("generate")).endswith("src/pyproject.toml.")
+    assert read_error(run("generate")).endswith("src/pyproject.toml.")
 
 
 def test_a_table_says_all_that_the_options_and_the_library_say(run, project, museum):
@@ -466,12 +466,12 @@ def test_a_table_says_all_that_the_options_and_the_library_say(run, project, mus
     settings = Settings(prefix="m_", description_chars=40)
 
     result = run("generate")
-    own = generate_package(
+    direct = generate_package(
         museum, folder / "own", name="museum", settings=settings, select=select, layout="module"
     )
 
     assert result.exit_code == 0
-    assert own.tools == ("m_get_ticket_code",)
+    assert direct.tools == ("m_get_ticket_code",)
     assert tree(folder / "own") == tree(folder / "out/museum")
 
 
@@ -498,12 +498,12 @@ def test_the_folder_of_references_is_relative_to_the_file(run, project, write, m
 def test_a_file_that_lists_nothing_says_what_to_do(run, project, text):
     folder = project(text)
 
-    assert said(run("generate")) == (
+    assert read_error(run("generate")) == (
         "pass SPEC and --output, or list packages under [tool.openapi-tools.generate.NAME] in "
         f"{folder}/pyproject.toml."
     )
     (folder / "pyproject.toml").unlink()
-    assert said(run("generate")) == (
+    assert read_error(run("generate")) == (
         "pass SPEC and --output, or add a table [tool.openapi-tools.generate] to "
         "pyproject.toml; there is no pyproject.toml here."
     )
@@ -516,7 +516,7 @@ def test_a_file_that_is_no_toml_is_named(run, project, content):
     path = project("") / "pyproject.toml"
     path.write_bytes(content)
 
-    assert said(run("generate")).startswith(f"{path} cannot be read: ")
+    assert read_error(run("generate")).startswith(f"{path} cannot be read: ")
 
 
 @pytest.mark.parametrize(
@@ -554,7 +554,7 @@ def test_a_table_that_says_something_else_is_refused(run, project, text, message
     folder = project(text)
     before = tree(folder)
 
-    assert message in said(run("generate"))
+    assert message in read_error(run("generate"))
     assert tree(folder) == before
 
 
@@ -567,7 +567,7 @@ def test_a_table_that_says_something_else_is_refused(run, project, text, message
     ],
     ids=["no document", "one folder for two", "an address"],
 )
-def test_what_was_done_before_a_fault_is_told(run, project, second, fault):
+def test_what_was_done_before_a_fault_is_reported(run, project, second, fault):
     table = "[tool.openapi-tools.generate."
     project(f'{GOOD}{table}b]\n{second}{table}c]\n{SPEC}output = "c"\n')
 
@@ -579,7 +579,7 @@ def test_what_was_done_before_a_fault_is_told(run, project, second, fault):
     assert fault in result.stderr
 
 
-def test_a_skill_tells_its_size_and_its_drift(run, museum, changed, here):
+def test_a_skill_reports_its_size_and_its_drift(run, museum, changed, here):
     table = f'spec = "{museum}"\noutput = "museum"\ntarget = "skill"\n'
     (here / "pyproject.toml").write_text(f"[tool.openapi-tools.generate.museum]\n{table}")
     written = run("generate")

@@ -29,8 +29,8 @@ def github(api):
     """The address of a server in front of it that answers 401 without the token."""
 
     async def guarded(scope, receive, send):
-        given = dict(scope["headers"]).get(b"authorization")
-        if given == f"Bearer {TOKEN}".encode():
+        authorization = dict(scope["headers"]).get(b"authorization")
+        if authorization == f"Bearer {TOKEN}".encode():
             await api(scope, receive, send)
             return
         headers = [(b"content-type", b"application/json")]
@@ -66,7 +66,7 @@ def test_a_call_without_a_token_names_the_option_in_one_line(call):
 @pytest.mark.parametrize(
     "name", ["issues_get", "issues/get", "GET /repos/{owner}/{repo}/issues/{issue_number}"]
 )
-def test_a_call_with_the_token_is_answered(call, api, name):
+def test_a_call_with_the_token_succeeds(call, api, name):
     api.clear()
     result = call(name, *REPOSITORY, "issue_number=1347", "--fields", "{n: number, t: title}")
 

@@ -15,12 +15,12 @@ LINES = [(name, line) for name in commands.commands for line in list_examples(na
 
 @pytest.mark.parametrize("name", commands.commands)
 def test_every_command_has_examples_in_its_help(run, name):
-    shown = run(name, "--help").stdout
+    help_text = run(name, "--help").stdout
 
-    assert shown.startswith(f"Usage: openapi-tools {name} ")
+    assert help_text.startswith(f"Usage: openapi-tools {name} ")
     assert list_examples(name)
-    assert [line for line in list_examples(name) if f"\n  {line}\n" not in shown] == []
-    assert "\nExit codes:\n" in shown
+    assert [line for line in list_examples(name) if f"\n  {line}\n" not in help_text] == []
+    assert "\nExit codes:\n" in help_text
 
 
 @pytest.mark.parametrize(("name", "line"), [row for row in LINES if row[1].startswith("openapi-")])
@@ -34,8 +34,8 @@ def test_an_example_is_a_command_line_that_is_taken(name, line):
 
 def test_exit_codes_are_those_of_the_help_and_of_the_docs(run):
     table = (ROOT / "docs" / "cli.md").read_text().split("| exit code | meaning |", 1)[1]
-    told = re.findall(r"^\| (\d+) \| ", table.split("\n\n", 1)[0], re.MULTILINE)
-    shown = run("--help").stdout.split("Exit codes:", 1)[1]
+    codes = re.findall(r"^\| (\d+) \| ", table.split("\n\n", 1)[0], re.MULTILINE)
+    help_text = run("--help").stdout.split("Exit codes:", 1)[1]
 
-    assert told == list(exit_codes())
-    assert re.findall(r"^  (\d+) ", shown, re.MULTILINE) == list(exit_codes())
+    assert codes == list(exit_codes())
+    assert re.findall(r"^  (\d+) ", help_text, re.MULTILINE) == list(exit_codes())

@@ -45,13 +45,13 @@ def test_a_client_starts_what_is_written(run, museum, tmp_path, monkeypatch):
     assert run("install", "cursor", museum.name, "--file", file, "--yes").exit_code == 0
     entry = servers(file, "cursor")["redocly-museum-api"]
 
-    async def listed():
+    async def list_tools_of_client():
         started = StdioServerParameters(**entry, cwd=tmp_path)
         async with stdio_client(started) as streams, ClientSession(*streams) as session:
             await session.initialize()
             return [tool.name for tool in (await session.list_tools()).tools]
 
-    assert "buy_museum_tickets" in asyncio.run(listed())
+    assert "buy_museum_tickets" in asyncio.run(list_tools_of_client())
 
 
 def test_a_server_of_several_apis_is_started_over_stdio(run, museum, tmp_path):
@@ -101,10 +101,10 @@ def test_nothing_is_written_without_a_yes(run, museum, tmp_path):
 )
 def test_a_credential_is_named_and_never_written(run, museum, tmp_path, client, env, note):
     file = tmp_path / "mcp.json"
-    told = {"TOKEN": "s3cret-value"}
+    variables = {"TOKEN": "s3cret-value"}
 
     result = run(
-        "install", client, museum, "--bearer", "$TOKEN", "--file", file, "--yes", env=told
+        "install", client, museum, "--bearer", "$TOKEN", "--file", file, "--yes", env=variables
     )  # fmt: skip
 
     entry = servers(file, client)["redocly-museum-api"]
@@ -140,9 +140,9 @@ MuseumPlaceholderAuth = ["${{USER_NAME}}", "${{PASSWORD}}"]
 def test_variables_of_a_configuration_are_named(run, museum, tmp_path, text, arguments):
     config, file = tmp_path / "api.toml", tmp_path / "mcp.json"
     config.write_text(text.format(museum=museum))
-    given = arguments.format(config=config, museum=museum).split()
+    words = arguments.format(config=config, museum=museum).split()
 
-    result = run("install", "cursor", *given, "--file", file, "--yes", env={"URL": "http://a.org"})
+    result = run("install", "cursor", *words, "--file", file, "--yes", env={"URL": "http://a.org"})
 
     assert result.exit_code == 0, result.output
     (entry,) = servers(file, "cursor").values()
@@ -168,7 +168,7 @@ def test_a_client_connects_to_a_server_that_runs(run, tmp_path, client, entry):
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("arguments", "message"),
     [
         (("cursor", "missing.yaml"), "missing.yaml: no such file."),
         (("cursor",), "pass SPEC"),
@@ -181,10 +181,10 @@ def test_a_client_connects_to_a_server_that_runs(run, tmp_path, client, entry):
         (("emacs", "MUSEUM"), "'claude', 'claude-code', 'cursor'"),
     ],
 )
-def test_a_mistake_is_one_line(refused, museum, given, said):
-    given = [str(museum) if part == "MUSEUM" else part for part in given]
+def test_a_mistake_is_one_line(refused, museum, arguments, message):
+    arguments = [str(museum) if part == "MUSEUM" else part for part in arguments]
 
-    refused("install", *given, said=[said])
+    refused("install", *arguments, messages=[message])
 
 
 REFUSED = {
@@ -211,7 +211,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_a_file_that_would_not_be_the_same_stays(run, museum, tmp_path, case):
-    text, said = REFUSED[case]
+    text, message = REFUSED[case]
     file = tmp_path / "mcp.json"
     file.write_text(text)
 
@@ -222,7 +222,7 @@ def test_a_file_that_would_not_be_the_same_stays(run, museum, tmp_path, case):
         assert len(servers(file, "cursor")) == 1
     else:
         assert result.exit_code == 2
-        assert said in result.stderr
+        assert message in result.stderr
         assert "Add by hand: {" in result.stderr
         assert len(result.stderr.strip().splitlines()) == 1
         assert file.read_text() == text
@@ -321,12 +321,14 @@ def test_a_file_that_cannot_be_read_or_written_is_an_error(refused, run, museum,
     (tmp_path / "plain").write_text("")
     (tmp_path / "latin").write_bytes(b'{"a": "\xff"}')
 
-    refused("install", "cursor", museum, "--file", tmp_path / "latin", said=["not UTF-8 text"])
-    refused("install", "cursor", museum, "--file", tmp_path / "folder", said=["is a directory"])
+    refused("install", "cursor", museum, "--file", tmp_path / "latin", messages=["not UTF-8 text"])
+    refused("install", "cursor", museum, "--file", tmp_path / "folder", messages=["is a directory"])
     os.mkfifo(tmp_path / "pipe")
-    refused("install", "cursor", museum, "--file", tmp_path / "pipe", said=["not a regular file"])
+    refused(
+        "install", "cursor", museum, "--file", tmp_path / "pipe", messages=["not a regular file"]
+    )
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    refused("install", "cursor", museum, "--file", tmp_path / "loop", said=["cannot be read"])
+    refused("install", "cursor", museum, "--file", tmp_path / "loop", messages=["cannot be read"])
     result = run("install", "cursor", museum, "--file", tmp_path / "plain" / "x", "--yes")
     assert result.exit_code == 2
     assert "cannot be" in result.stderr

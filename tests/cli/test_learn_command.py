@@ -122,13 +122,13 @@ def test_json_has_the_deviations_the_changes_and_the_overlay(run, write, seen):
 def test_a_damaged_cassette_is_named(refused, write, tmp_path, text, words):
     path = tmp_path / "calls.json"
     path.write_text(text)
-    refused("learn", write(PATHS), "--from", path, said=[words])
+    refused("learn", write(PATHS), "--from", path, messages=[words])
 
 
 def test_a_place_without_evidence_is_named(refused, write, tmp_path):
     (tmp_path / "empty").mkdir()
-    refused("learn", write(PATHS), "--from", tmp_path / "empty", said=["contains no cassettes"])
-    refused("learn", write(PATHS), "--from", tmp_path / "none", said=["none: does not exist."])
+    refused("learn", write(PATHS), "--from", tmp_path / "empty", messages=["contains no cassettes"])
+    refused("learn", write(PATHS), "--from", tmp_path / "none", messages=["none: does not exist."])
 
 
 def test_live_calls_do_not_leave_through_a_proxy(run, write, monkeypatch):
@@ -190,7 +190,7 @@ def test_calls_that_make_no_workflow_are_one_line(refused, write, seen, tmp_path
 
     def refuse(*words, place=None, options=()):
         place = tmp_path / "calls.json" if place is None else place
-        refused("learn", spec, "--from", place, "--workflow", path, *options, said=words)
+        refused("learn", spec, "--from", place, "--workflow", path, *options, messages=words)
         assert not path.exists()
 
     seen(entry({}, status=500))
@@ -225,10 +225,10 @@ def test_damaged_lines_are_left_out_and_named(run, refused, write, tmp_path):
     result = run("learn", write(PATHS), "--from", path)
     assert result.exit_code == 0, result.stderr
     assert "the property born is not documented" in result.stdout
-    first, second, *others = result.stderr.splitlines()
+    first, second, *warnings = result.stderr.splitlines()
     assert first.startswith("warning: calls.jsonl:2: is not JSON (")
     assert first.endswith("The line is left out.")
     assert second.startswith("warning: calls.jsonl:3: is neither a recorded exchange nor a call")
-    assert "warning: 2 more lines left out." in others
+    assert "warning: 2 more lines left out." in warnings
     path.write_text("{\n")
-    refused("learn", write(PATHS), "--from", path, said=["calls.jsonl:1: is not JSON"])
+    refused("learn", write(PATHS), "--from", path, messages=["calls.jsonl:1: is not JSON"])

@@ -51,7 +51,7 @@ def test_options_choose_among_the_tools(run, museum, options, expected):
 
 
 @pytest.mark.parametrize(
-    ("spec", "options", "said"),
+    ("spec", "options", "message"),
     [
         ("museum.yaml", ["--tag", "nope"], "has the tags Events, Operations, Tickets."),
         ("museum.yaml", ["--method", "gett"], "has the methods DELETE, GET, PATCH, POST."),
@@ -60,12 +60,12 @@ def test_options_choose_among_the_tools(run, museum, options, expected):
         ("discord.json", ["--tag", "x"], "the document has no tags."),
     ],
 )
-def test_a_choice_that_leaves_nothing_says_what_there_is(run, specs, spec, options, said):
+def test_a_choice_that_leaves_nothing_says_what_there_is(run, specs, spec, options, message):
     result = run("list", specs / spec, *options)
 
     assert (result.exit_code, result.stdout) == (0, "")
     assert result.stderr.startswith("no tool is selected; ")
-    assert said in result.stderr
+    assert message in result.stderr
     assert len(result.stderr.splitlines()) == 1
 
 
@@ -89,23 +89,23 @@ def test_skipped_operations_are_counted_explained_and_in_the_json(run, write, wo
     broken = {"get": {"parameters": [{"$ref": "#/nowhere"}]}}
     spec = write({"/bad": broken, **({"/good": {"get": {}}} if works else {})})
 
-    result, told, data = run("list", spec), run("list", spec, "-v"), run("list", spec, "--json")
+    result, verbose, data = run("list", spec), run("list", spec, "-v"), run("list", spec, "--json")
 
-    assert {done.exit_code for done in (result, told, data)} == {0 if works else 2}
+    assert {done.exit_code for done in (result, verbose, data)} == {0 if works else 2}
     assert len(result.stdout.splitlines()) == works
     why = "skipped GET /bad at /paths/~1bad/get/parameters/0: "
     count = "1 tool.\n" * works
-    assert told.stderr.startswith(count + why)
-    assert "nowhere" in told.stderr
+    assert verbose.stderr.startswith(count + why)
+    assert "nowhere" in verbose.stderr
     assert result.stderr == (
-        "1 operation skipped; -v lists the reasons.\n" if works else told.stderr
+        "1 operation skipped; -v lists the reasons.\n" if works else verbose.stderr
     )
     (skipped,) = json.loads(data.stdout)["skipped"]
     assert (skipped["method"], skipped["path"]) == ("GET", "/bad")
     assert skipped["reason"]
 
 
-def test_the_number_of_tools_is_told_at_the_end(run, museum):
+def test_the_number_of_tools_is_reported_at_the_end(run, museum):
     everything = terminals.shown("list", museum, TERM="dumb")
     chosen = terminals.shown("list", museum, "--tag", "Tickets", TERM="dumb")
 
@@ -115,14 +115,14 @@ def test_the_number_of_tools_is_told_at_the_end(run, museum):
     assert run("list", museum).stderr == ""
 
 
-def test_costs_are_told_for_each_tool_and_in_all(run, museum):
-    lines, told = rows(result := run("list", museum, "--cost")), run("stats", museum, "--json")
+def test_costs_are_reported_for_each_tool_and_in_all(run, museum):
+    lines, stats = rows(result := run("list", museum, "--cost")), run("stats", museum, "--json")
     data = json.loads(run("list", museum, "--cost", "--json").stdout)
 
-    known = {row["name"]: row["shown"] for row in json.loads(told.stdout)["tools"]}
-    assert {name: {"bytes": int(size), "tokens": int(n)} for name, *_, size, n in lines} == known
-    assert {tool["name"]: tool["cost"] for tool in data["tools"]} == known
-    total = {key: sum(cost[key] for cost in known.values()) for key in ("bytes", "tokens")}
+    costs = {row["name"]: row["shown"] for row in json.loads(stats.stdout)["tools"]}
+    assert {name: {"bytes": int(size), "tokens": int(n)} for name, *_, size, n in lines} == costs
+    assert {tool["name"]: tool["cost"] for tool in data["tools"]} == costs
+    total = {key: sum(cost[key] for cost in costs.values()) for key in ("bytes", "tokens")}
     assert data["cost"] == total
     assert f"8 tools, {total['bytes']:,} bytes, {total['tokens']:,} tokens (" in result.stderr
 

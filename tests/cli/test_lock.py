@@ -68,14 +68,14 @@ def test_the_command_is_not_bound_by_the_lock_of_a_configuration(run, spec, writ
     assert run("list", config).exit_code == 0
 
 
-def test_mistakes_are_told(run, refused, spec, tmp_path):
+def test_mistakes_are_reported(run, refused, spec, tmp_path):
     run("lock", spec)
-    refused("lock", spec, "add_pet", said=["only be named with --accept"])
-    refused("lock", spec, "no_pet", "--accept", said=["neither a tool now nor in"])
+    refused("lock", spec, "add_pet", messages=["only be named with --accept"])
+    refused("lock", spec, "no_pet", "--accept", messages=["neither a tool now nor in"])
     run("generate", spec, "--output", tmp_path / "out", "--name", "pets")
     manifest = tmp_path / "out" / "manifest.json"
     assert run("lock", spec, "--lock", manifest).exit_code == 0
-    refused("lock", spec, "--lock", manifest, "--accept", said=["openapi-tools generate"])
+    refused("lock", spec, "--lock", manifest, "--accept", messages=["openapi-tools generate"])
 
 
 def test_an_api_of_a_server_is_locked_by_its_name(run, refused, spec, write, tmp_path):
@@ -85,8 +85,8 @@ def test_an_api_of_a_server_is_locked_by_its_name(run, refused, spec, write, tmp
     table = '[apis.{0}]\nsource = "{1}"\nlock = "{0}.lock"\nprefix = "{0}_"\n'
     config.write_text(table.format("pets", spec.name) + table.format("shop", other.name))
 
-    refused("lock", config, said=["configures 2 APIs; choose one with --api (pets, shop)."])
-    refused("lock", config, "--api", "pet", said=["has no API 'pet'; did you mean pets?"])
+    refused("lock", config, messages=["configures 2 APIs; choose one with --api (pets, shop)."])
+    refused("lock", config, "--api", "pet", messages=["has no API 'pet'; did you mean pets?"])
     assert run("lock", config, "--api", "pets").exit_code == 0
     assert set(json.loads((tmp_path / "pets.lock").read_text())["tools"]) == {
         "pets_list_pets",

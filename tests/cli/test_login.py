@@ -77,7 +77,7 @@ class Browser:
         thread.start()
         return True
 
-    def shown(self):
+    def wait_for_page(self):
         """Wait for the only page, and return it."""
         self.threads[0].join(timeout=5)
         return self.pages[0]
@@ -85,19 +85,19 @@ class Browser:
 
 @pytest.fixture
 def browser(monkeypatch):
-    made = Browser()
-    monkeypatch.setattr(webbrowser, "open", made.open)
-    yield made
-    for thread in made.threads:
+    fake = Browser()
+    monkeypatch.setattr(webbrowser, "open", fake.open)
+    yield fake
+    for thread in fake.threads:
         thread.join(timeout=5)
 
 
 @pytest.fixture
 def log_in(run, spec, path):
 
-    def command(*options, client="public", **more):
-        given = ("--client-id", client, "--token-file", path, "--timeout", 5)
-        return run("login", spec, *given, *options, **more)
+    def command(*options, client="public", **run_options):
+        defaults = ("--client-id", client, "--token-file", path, "--timeout", 5)
+        return run("login", spec, *defaults, *options, **run_options)
 
     return command
 
@@ -123,7 +123,7 @@ def test_a_person_agrees_in_a_browser_and_the_token_lands_in_the_file(
     (sent,) = server.forms
     for issued in (token, stored.token.refresh.reveal(), sent["code"]):
         assert issued not in done.output
-    status, page = browser.shown()
+    status, page = browser.wait_for_page()
     assert (status, "Close this window" in page) == (200, True)
     assert json.loads(call.stdout) == {"scope": scope, "client": "public"}
 
@@ -139,7 +139,7 @@ def test_a_person_agrees_in_a_browser_and_the_token_lands_in_the_file(
 
 
 @pytest.mark.parametrize(
-    ("method", "target", "host", "told"),
+    ("method", "target", "host", "is_reported"),
     [
         ("GET", "/", "", False),
         ("GET", "/callback/..", "", False),
@@ -152,25 +152,25 @@ def test_a_person_agrees_in_a_browser_and_the_token_lands_in_the_file(
         ("GET", "/callback?code=evil&state={state}&" + "a=b&" * 100, "", False),
     ],
 )
-def test_what_is_no_answer_is_passed_over_and_not_repeated(
-    server, browser, log_in, method, target, host, told
+def test_what_is_no_response_is_passed_over_and_not_repeated(
+    server, browser, log_in, method, target, host, is_reported
 ):
-    def attacked(url):
+    def attack_login(url):
         asked = parse_qs(urlsplit(url).query)
         place = asked["redirect_uri"][0].removesuffix("/callback")
         attack = place + target.format(state=asked["state"][0])
-        found = visit(attack, method, **({"Host": host} if host else {}))
+        status = visit(attack, method, **({"Host": host} if host else {}))
         visit(url)
-        return found
+        return status
 
-    browser.act = attacked
+    browser.act = attack_login
 
     done = log_in()
 
     assert done.exit_code == 0
-    assert ("a response with a wrong state was ignored." in done.stderr) is told
+    assert ("a response with a wrong state was ignored." in done.stderr) is is_reported
     assert server.forms[0]["code"] != "evil"
-    status, text = browser.shown()
+    status, text = browser.wait_for_page()
     assert status in (404, 0)
     assert "script" not in text
     assert "evil" not in text
@@ -180,7 +180,7 @@ OTHER = "comes from another authorization server"
 
 
 @pytest.mark.parametrize(
-    ("promised", "iss", "said"),
+    ("promised", "iss", "message"),
     [
         (False, "{url}", ""),
         (False, "https://other.example.com", OTHER),
@@ -191,8 +191,8 @@ OTHER = "comes from another authorization server"
         (True, "{url}/", OTHER),
     ],
 )
-def test_another_server_that_answers_is_refused(
-    server, browser, log_in, request, promised, iss, said
+def test_another_server_that_responds_is_refused(
+    server, browser, log_in, request, promised, iss, message
 ):
     if promised:
         request.getfixturevalue("openid")
@@ -201,9 +201,9 @@ def test_another_server_that_answers_is_refused(
 
     done = log_in()
 
-    assert done.exit_code == bool(said)
-    assert said in done.stderr
-    assert len(server.forms) == (not said)
+    assert done.exit_code == bool(message)
+    assert message in done.stderr
+    assert len(server.forms) == (not message)
 
 
 @pytest.mark.usefixtures("openid")
@@ -235,7 +235,7 @@ def test_endpoints_elsewhere_need_a_yes_unless_the_person_names_them(server, bro
 def test_endpoints_of_a_document_from_another_origin_need_a_yes(server, browser, refused, path):
     options = ("--client-id", "public", "--token-file", path)
     with Site(lambda _: Said(server.document)) as site:
-        assert refused("login", f"{site.url}/openapi.json", *options, said=["add --yes"])
+        assert refused("login", f"{site.url}/openapi.json", *options, messages=["add --yes"])
 
     assert (browser.urls, server.asked) == ([], {})
 
@@ -250,11 +250,11 @@ def test_a_person_at_a_terminal_is_asked(server, browser, log_in, monkeypatch):
     assert log_in(*ELSEWHERE, stdin="y\n").exit_code == 0
 
 
-@pytest.mark.parametrize("given", ["$THE_SECRET", SECRET, "THE_SECRET", "$NOT_SET_ANYWHERE"])
-def test_a_secret_comes_from_the_environment_and_is_not_kept(server, browser, log_in, path, given):
-    done = log_in("--client-secret", given, client="app", env={"THE_SECRET": SECRET})
+@pytest.mark.parametrize("secret", ["$THE_SECRET", SECRET, "THE_SECRET", "$NOT_SET_ANYWHERE"])
+def test_a_secret_comes_from_the_environment_and_is_not_kept(server, browser, log_in, path, secret):
+    done = log_in("--client-secret", secret, client="app", env={"THE_SECRET": SECRET})
 
-    is_right = given == "$THE_SECRET"
+    is_right = secret == "$THE_SECRET"
     assert done.exit_code == (0 if is_right else 2)
     assert [proof[:6] for proof in server.proofs] == ["Basic "] * is_right
     assert len(browser.urls) == is_right
@@ -262,14 +262,14 @@ def test_a_secret_comes_from_the_environment_and_is_not_kept(server, browser, lo
 
 
 def test_a_port_that_is_taken_is_an_error(server, browser, log_in):
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        done = log_in("--port", taken.getsockname()[1])
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        done = log_in("--port", listener.getsockname()[1])
 
     assert done.exit_code == 1
     assert "cannot listen on port" in done.stderr
 
 
-def test_a_file_that_others_can_read_is_said_before_the_browser_opens(browser, log_in, path):
+def test_a_file_that_others_can_read_is_reported_before_the_browser_opens(browser, log_in, path):
     path.write_text("{}")
     path.chmod(0o644)
 
@@ -286,15 +286,15 @@ def test_a_person_agrees_on_another_device(server, log_in, path):
     done = log_in("--device")
 
     assert done.exit_code == 0
-    said = rf"open {server.url}/activate and enter the code [A-Z]{{4}}-[A-Z]{{4}}"
-    assert re.search(said, done.stderr)
+    message = rf"open {server.url}/activate and enter the code [A-Z]{{4}}-[A-Z]{{4}}"
+    assert re.search(message, done.stderr)
     stored = TokenStore(path).load(origin=server.url, scheme="oauth")
     assert server.find(stored.token.access.reveal())
     assert server.forms[0]["device_code"] not in done.output
 
 
 @pytest.mark.parametrize(
-    ("how", "said"),
+    ("how", "message"),
     [
         (("--no-browser", "--timeout", "0.3"), "not approved within 0.3 s."),
         (("--device", "--timeout", "0.4"), "not approved within 0.4 s."),
@@ -302,20 +302,20 @@ def test_a_person_agrees_on_another_device(server, log_in, path):
         ((), "error: security scheme 'oauth': the authorization server refused: access_denied."),
     ],
 )
-def test_a_login_without_approval_ends_with_an_error(server, browser, log_in, path, how, said):
-    server.approves = False if "access_denied" in said else None
+def test_a_login_without_approval_ends_with_an_error(server, browser, log_in, path, how, message):
+    server.approves = False if "access_denied" in message else None
     server.slow_downs, server.interval = 1000 * (server.approves is None), 0.05
 
     done = log_in(*how)
 
     assert done.exit_code == 1
-    assert said in done.stderr.splitlines()[-1]
+    assert message in done.stderr.splitlines()[-1]
     assert "--device" in how or "open this in a browser: http://127.0.0.1" in done.stderr
     assert len(browser.urls) == (how == ())
     assert not path.exists()
 
 
-def test_where_a_device_begins_may_be_said(server, declare, log_in):
+def test_where_a_device_begins_may_be_configured(server, declare, log_in):
     declare({"oauth": {"type": "oauth2", "flows": {}}})
     server.interval = 0.05
     token = ("--token-url", f"{server.url}/token")
@@ -327,7 +327,7 @@ def test_where_a_device_begins_may_be_said(server, declare, log_in):
 
 
 @pytest.mark.parametrize(
-    "members",
+    "properties",
     [
         {},
         {"device_code": 7},
@@ -338,19 +338,19 @@ def test_where_a_device_begins_may_be_said(server, declare, log_in):
     ],
     ids=str,
 )
-def test_a_device_code_that_is_none_is_refused(server, log_in, members):
+def test_a_device_code_that_is_none_is_refused(server, log_in, properties):
     good = {"device_code": "d" * 20, "user_code": "ABCD", "expires_in": 0.2, "interval": 0.1}
-    server.device_answer = {**good, "verification_uri": "https://auth.example.com/", **members}
+    server.device_answer = {**good, "verification_uri": "https://auth.example.com/", **properties}
 
     done = log_in("--device")
 
     assert done.exit_code == 1
-    said = "returned no usable device code" if members else "invalid_request"
-    assert said in done.stderr
+    message = "returned no usable device code" if properties else "invalid_request"
+    assert message in done.stderr
     assert "\x1b" not in done.stderr
 
 
-def test_a_device_asks_less_often_when_it_is_told_so(server, log_in, monkeypatch):
+def test_a_device_asks_less_often_when_the_server_says_so(server, log_in, monkeypatch):
     slept = []
     real = login.asyncio.sleep
 
@@ -369,7 +369,7 @@ ONE, TWO = ({name: {"type": "oauth2", "flows": {}} for name in names} for names 
 
 
 @pytest.mark.parametrize(
-    ("schemes", "args", "said", "code"),
+    ("schemes", "args", "message", "code"),
     [
         ({}, (), "no scheme for OAuth 2 or OpenID Connect", 2),
         ({"key": {"type": "apiKey", "in": "header", "name": "X"}}, (), "no scheme for OAuth 2", 2),
@@ -379,12 +379,12 @@ ONE, TWO = ({name: {"type": "oauth2", "flows": {}} for name in names} for names 
     ],
 )
 def test_the_scheme_and_its_endpoints_have_to_be_clear(
-    refused, declare, spec, path, schemes, args, said, code
+    refused, declare, spec, path, schemes, args, message, code
 ):
     declare(schemes)
     options = ("--client-id", "app", "--token-file", path)
 
-    assert refused("login", spec, *args, *options, code=code, said=[said])
+    assert refused("login", spec, *args, *options, code=code, messages=[message])
 
 
 def test_interrupting_ends_with_130_and_no_traceback(spec, path):

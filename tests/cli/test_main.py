@@ -23,7 +23,7 @@ def test_the_version_is_the_packages_and_help_names_every_command(run):
 @pytest.mark.parametrize(
     "args", ["", "frob", "list", "list x --nope", "call a b --timeout 0", "serve -"]
 )
-def test_wrong_usage_is_said_in_two_lines(run, args):
+def test_wrong_usage_is_reported_in_two_lines(run, args):
     result = run(*args.split())
 
     assert (result.exit_code, result.stdout) == (2, "")
@@ -85,7 +85,7 @@ def test_a_reader_that_goes_away_is_no_error(command):
 
 
 @pytest.mark.parametrize(
-    ("redirection", "code", "said"),
+    ("redirection", "code", "message"),
     [
         (">&-", 1, "standard output is closed."),
         (">/dev/full", 1, "input or output failed: No space left on device."),
@@ -95,18 +95,18 @@ def test_a_reader_that_goes_away_is_no_error(command):
     ],
 )
 @pytest.mark.parametrize("command", ["list specs/museum.yaml", "--help"])
-def test_output_that_cannot_be_written_is_one_line(redirection, code, said, command):
+def test_output_that_cannot_be_written_is_one_line(redirection, code, message, command):
     if "/dev/full" in redirection and not Path("/dev/full").exists():
         pytest.skip("this system has no /dev/full")
 
     ran = shell(f"openapi-tools {command} {redirection}")
 
     assert ran.returncode == code
-    assert ran.stderr.decode() == (f"openapi-tools: error: {said}\n" if said else "")
+    assert ran.stderr.decode() == (f"openapi-tools: error: {message}\n" if message else "")
 
 
 @pytest.mark.parametrize(
-    ("command", "said"),
+    ("command", "message"),
     [
         ("list - 0>/dev/null", "standard input cannot be read ("),
         ("list - <&-", "standard input is closed."),
@@ -115,17 +115,17 @@ def test_output_that_cannot_be_written_is_one_line(redirection, code, said, comm
         ("call specs/museum.yaml get_museum_hours --json - <&-", "standard input is closed."),
     ],
 )
-def test_a_standard_input_that_cannot_be_read_is_one_line(command, said):
+def test_a_standard_input_that_cannot_be_read_is_one_line(command, message):
     ran = shell(f"openapi-tools {command}")
 
     *usage, line = ran.stderr.decode().splitlines()
     assert ran.returncode == 2
-    assert line.startswith(f"openapi-tools: error: {said}")
+    assert line.startswith(f"openapi-tools: error: {message}")
     assert usage in ([], ["Usage: openapi-tools serve [OPTIONS] [SPEC]"])
 
 
 @pytest.mark.parametrize(
-    ("spec", "said"),
+    ("spec", "message"),
     [
         ("127.0.0.1:8765/openapi.json", "did you mean http://127.0.0.1:8765/openapi.json?"),
         ("localhost/openapi.json", "did you mean http://localhost/openapi.json?"),
@@ -140,8 +140,8 @@ def test_a_standard_input_that_cannot_be_read_is_one_line(command, said):
         ("specs", "openapi-tools: error: "),
     ],
 )
-def test_what_is_neither_a_file_nor_an_address_that_is_read_says_so(refused, spec, said):
-    assert len(refused("list", spec, said=[said]).splitlines()) == 1
+def test_what_is_neither_a_file_nor_an_address_that_is_read_says_so(refused, spec, message):
+    assert len(refused("list", spec, messages=[message]).splitlines()) == 1
 
 
 def test_a_file_that_is_named_like_an_address_is_read(run, specs, tmp_path, monkeypatch):
@@ -152,7 +152,7 @@ def test_a_file_that_is_named_like_an_address_is_read(run, specs, tmp_path, monk
 
 
 def test_an_interruption_inside_a_command_ends_with_130(run, museum, monkeypatch):
-    def interrupt(*_args, **_more):
+    def interrupt(*_args, **_options):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("openapi_tools.cli.tool_loading.load_tools", interrupt)

@@ -111,11 +111,11 @@ def test_a_value_inside_an_argument_is_named(run, kinds, pairs, expected):
     assert json.loads(result.stdout.splitlines()[-1]) == expected
 
 
-@pytest.mark.parametrize(("pairs", "said"), REFUSED, ids=[row[0] for row in REFUSED])
+@pytest.mark.parametrize(("pairs", "message"), REFUSED, ids=[row[0] for row in REFUSED])
 def test_a_name_that_fits_no_schema_or_two_forms_of_one_value_are_wrong_usage(
-    refused, kinds, pairs, said
+    refused, kinds, pairs, message
 ):
-    assert refused("call", kinds, "send", *pairs.split(), said=[said]).count("\n") == 2
+    assert refused("call", kinds, "send", *pairs.split(), messages=[message]).count("\n") == 2
 
 
 def test_a_named_value_overrides_that_of_json_and_leaves_its_neighbours(run, kinds):
@@ -193,20 +193,20 @@ MEANT = [
 ]
 
 
-@pytest.mark.parametrize(("words", "said"), MEANT)
-def test_an_option_that_is_an_argument_is_answered_with_its_form(refused, museum, words, said):
+@pytest.mark.parametrize(("words", "message"), MEANT)
+def test_an_option_that_is_an_argument_is_reported_with_its_form(refused, museum, words, message):
     for line in ([museum, "get_museum_hours", *words], [*words, museum, "get_museum_hours"]):
-        assert refused("call", *line, said=[said]).count("\n") == 2
+        assert refused("call", *line, messages=[message]).count("\n") == 2
 
 
 def test_a_secret_that_was_typed_as_an_option_is_not_repeated(refused, write):
     key = {"name": "api_key", "in": "query", "schema": STRING}
     path = write({"/a": {"get": {"operationId": "a", "parameters": [key]}}})
 
-    said = refused("call", path, "a", "--api-key", "s3cr3t-value", said=["api_key=VALUE."])
+    error = refused("call", path, "a", "--api-key", "s3cr3t-value", messages=["api_key=VALUE."])
 
-    assert "s3cr3t" not in said
+    assert "s3cr3t" not in error
 
 
 def test_without_a_document_the_form_of_arguments_is_named(refused):
-    refused("call", "nowhere.json", "a", "--x-id", "5", said=["is written x-id=VALUE."])
+    refused("call", "nowhere.json", "a", "--x-id", "5", messages=["is written x-id=VALUE."])

@@ -69,13 +69,13 @@ def places(tmp_path_factory):
     generate_package(folder / "museum.yaml", folder / "edited", name="museum")
     with (folder / "edited" / "museum_tools" / "index.py").open("a") as file:
         file.write("# mine\n")
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        with Site(answer) as site, TlsServer(Authority(folder).server()) as tls:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        with Site(respond) as site, TlsServer(Authority(folder).server()) as tls:
             yield {"site": site.url, "tls": tls.url, "port": port, "folder": folder}
 
 
-def answer(asked):
+def respond(asked):
     """Return a page, or the answer of an API that wants a token."""
     if asked.path in PAGES:
         return Said(PAGES[asked.path], headers=(("Content-Type", "text/html"),))
@@ -162,8 +162,10 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize(("_", "code", "line", "said"), ROWS, ids=[row[0] for row in ROWS])
-def test_a_mistake_on_the_command_line_is_one_line(run, places, monkeypatch, _, code, line, said):
+@pytest.mark.parametrize(("_", "code", "line", "messages"), ROWS, ids=[row[0] for row in ROWS])
+def test_a_mistake_on_the_command_line_is_one_line(
+    run, places, monkeypatch, _, code, line, messages
+):
     monkeypatch.chdir(places["folder"])
     for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
         monkeypatch.delenv(name)
@@ -173,7 +175,7 @@ def test_a_mistake_on_the_command_line_is_one_line(run, places, monkeypatch, _, 
     lines = [line for line in result.stderr.splitlines() if not line.startswith("Usage: ")]
 
     assert (result.exit_code, result.stdout) == (code, "")
-    assert [words for words in said if words.format(**names) not in result.stderr] == []
+    assert [words for words in messages if words.format(**names) not in result.stderr] == []
     if "Example: " not in result.stderr:  # which a model may copy, on a line of its own
         assert len(lines) == 1
     assert len(lines[0]) < 400
@@ -183,23 +185,30 @@ def test_a_mistake_on_the_command_line_is_one_line(run, places, monkeypatch, _, 
 @pytest.mark.parametrize("command", ["list {}", "show {} get_it"])
 @pytest.mark.parametrize("spec", ["relative.json", "swagger.json", "shop.json"])
 def test_a_document_without_a_host_says_so_before_a_call(run, places, command, spec):
-    told = run(*command.format(places["folder"] / spec).split())
-    given = run(*command.format(places["folder"] / spec).split(), "--base-url", "http://a.org/v1")
+    result = run(*command.format(places["folder"] / spec).split())
+    with_base_url = run(
+        *command.format(places["folder"] / spec).split(), "--base-url", "http://a.org/v1"
+    )
 
     server = "/" if spec == "shop.json" else "/v1"
-    assert told.exit_code == 0
-    assert told.stderr.startswith(f"note: its server '{server}' is relative and the document was ")
-    assert told.stderr.endswith("; set the API's address with --base-url.\n")
-    printed = told.stdout.replace(f"Servers: {server}\n", "Servers: http://a.org/v1\n")
-    assert (given.stdout, given.stderr) == (printed, "")
+    assert result.exit_code == 0
+    assert result.stderr.startswith(
+        f"note: its server '{server}' is relative and the document was "
+    )
+    assert result.stderr.endswith("; set the API's address with --base-url.\n")
+    printed = result.stdout.replace(f"Servers: {server}\n", "Servers: http://a.org/v1\n")
+    assert (with_base_url.stdout, with_base_url.stderr) == (printed, "")
 
 
 def test_a_server_without_a_host_is_named_by_lint(run, places):
-    told = [run("lint", places["folder"] / name).stdout for name in ("swagger.json", "shop.json")]
+    outputs = [
+        run("lint", places["folder"] / name).stdout for name in ("swagger.json", "shop.json")
+    ]
 
-    assert "no-server: the server '/v1' has no host; add it, or every user must set" in told[0]
+    assert "no-server: the server '/v1' has no host; add it, or every user must set" in outputs[0]
     assert (
-        "no-server: the document has no server; add one, or every user must set --base" in told[1]
+        "no-server: the document has no server; add one, or every user must set --base"
+        in outputs[1]
     )
 
 
@@ -228,28 +237,34 @@ MISTAKES = [
 ]
 
 
-@pytest.mark.parametrize(("_", "source", "given", "said"), MISTAKES, ids=[m[0] for m in MISTAKES])
-def test_a_mistake_in_python_is_an_error_of_one_line(places, monkeypatch, _, source, given, said):
+@pytest.mark.parametrize(
+    ("_", "source", "options", "message"), MISTAKES, ids=[m[0] for m in MISTAKES]
+)
+def test_a_mistake_in_python_is_an_error_of_one_line(
+    places, monkeypatch, _, source, options, message
+):
     monkeypatch.chdir(places["folder"])
     source = source.format(**places) if isinstance(source, str) else source
 
-    with pytest.raises(OpenAPIToolsError, match=re.escape(said.format(**places))) as caught:
-        load_tools(source, **given)
+    with pytest.raises(OpenAPIToolsError, match=re.escape(message.format(**places))) as caught:
+        load_tools(source, **options)
 
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("code", ["import openapi_tools", None], ids=["import", "-m"])
-def test_a_wrong_python_is_told(code):
-    found = sorted(Path.home().glob(".pyenv/versions/3.10.*/bin/python"))
-    if not found:
+def test_a_wrong_python_is_reported(code):
+    pythons = sorted(Path.home().glob(".pyenv/versions/3.10.*/bin/python"))
+    if not pythons:
         pytest.skip("there is no Python 3.10 here")
     how = ["-c", code] if code else ["-m", "openapi_tools", "list"]
-    told = subprocess.run([found[0], *how], cwd=ROOT, capture_output=True, text=True, check=False)
+    result = subprocess.run(
+        [pythons[0], *how], cwd=ROOT, capture_output=True, text=True, check=False
+    )
 
-    assert told.returncode == 1
-    assert told.stderr.endswith("openapi_tools needs Python 3.11 or later; this is 3.10.\n")
-    assert ("Traceback" in told.stderr) == bool(code)
+    assert result.returncode == 1
+    assert result.stderr.endswith("openapi_tools needs Python 3.11 or later; this is 3.10.\n")
+    assert ("Traceback" in result.stderr) == bool(code)
 
 
 @pytest.mark.parametrize("extra", ["mcp", "serve"])
@@ -259,9 +274,9 @@ def test_a_missing_extra_says_how_this_installation_gets_it(museum, tmp_path, ex
         museum.write_text(f'[apis.museum]\nsource = "{source}"\n')
     code = "import sys; sys.modules['mcp'] = None; from openapi_tools.cli import main; main()"
     how = [sys.executable, "-c", code, "serve", str(museum)]
-    told = subprocess.run(how, capture_output=True, text=True, input="", check=False)
+    result = subprocess.run(how, capture_output=True, text=True, input="", check=False)
 
-    assert (told.returncode, told.stdout) == (2, "")
-    assert "pip install" in told.stderr
-    assert f"[{extra}]" in told.stderr
-    assert told.stderr.count("\n") == 1
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "pip install" in result.stderr
+    assert f"[{extra}]" in result.stderr
+    assert result.stderr.count("\n") == 1

@@ -21,12 +21,12 @@ def test_commands_take_overlays(run, refused, tmp_path):
     idle = written(tmp_path / "idle.json", overlay({"target": "$.x", "remove": True}))
     noted = run("list", spec, "-v", "--overlay", idle).stderr
     assert "idle.json#/actions/0: '$.x' selects nothing" in noted
-    refused("list", spec, "--overlay", "none.yaml", said=["error: none.yaml: no such file."])
+    refused("list", spec, "--overlay", "none.yaml", messages=["error: none.yaml: no such file."])
     wrong = written(tmp_path / "wrong.json", overlay({"target": "x"}))
-    refused("list", spec, "--overlay", wrong, said=["wrong.json#/actions/0/target: 'x' is not"])
+    refused("list", spec, "--overlay", wrong, messages=["wrong.json#/actions/0/target: 'x' is not"])
     newer = written(tmp_path / "newer.json", {**overlay({"target": "$"}), "overlay": "9.0.0"})
     refused(
-        "list", spec, "--overlay", newer, said=["newer.json#/overlay: '9.0.0' is not a version"]
+        "list", spec, "--overlay", newer, messages=["newer.json#/overlay: '9.0.0' is not a version"]
     )
 
 
@@ -39,11 +39,11 @@ def test_a_package_is_generated_with_overlays_and_drifts_with_them(run, tmp_path
 
     first, same = run("generate"), run("generate", "--check")
     command = ("generate", "farm.json", "--name", "farm", "--output", "out", "--check")
-    alone, given = run(*command), run(*command, "--overlay", "overlay.yaml")
+    without_overlay, with_overlay = run(*command), run(*command, "--overlay", "overlay.yaml")
     path.write_text(YAML.replace("Cows of", "Oxen of"))
     drifted = run("generate", "--check")
 
-    codes = [result.exit_code for result in (first, same, alone, given, drifted)]
+    codes = [result.exit_code for result in (first, same, without_overlay, with_overlay, drifted)]
     assert codes == [0, 0, 1, 0, 1]
     assert "Cows of the farm" in (tmp_path / "out/farm_tools/tools_a.py").read_text()
     assert "description  cows: was 'Cows of the farm', is 'Oxen of" in drifted.stdout

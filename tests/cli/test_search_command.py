@@ -71,12 +71,12 @@ def test_a_search_that_finds_a_tool_says_nothing_of_skipped_ones(run, write, wor
 def test_words_are_one_query_and_lines_are_several(run, pets):
     ran = run("search", pets, "orders\ndelete pet", "--limit", 2, "--json")
 
-    found = json.loads(ran.stdout)["tools"]
-    assert [each["name"] for each in found] == ["list_orders", "delete_pet"]
-    assert found[1].keys() == {"name", "method", "path", "needs", "stub", "score"}
-    assert (found[1]["method"], found[1]["path"]) == ("DELETE", "/pets/{pet_id}")
-    assert found[1]["needs"] == {"pet_id": ["list_pets"]}
-    assert found[1]["stub"].startswith("delete_pet(pet_id: str)")
+    tools = json.loads(ran.stdout)["tools"]
+    assert [each["name"] for each in tools] == ["list_orders", "delete_pet"]
+    assert tools[1].keys() == {"name", "method", "path", "needs", "stub", "score"}
+    assert (tools[1]["method"], tools[1]["path"]) == ("DELETE", "/pets/{pet_id}")
+    assert tools[1]["needs"] == {"pet_id": ["list_pets"]}
+    assert tools[1]["stub"].startswith("delete_pet(pet_id: str)")
 
 
 @pytest.mark.parametrize(
@@ -95,16 +95,16 @@ def test_a_search_is_among_the_selected_tools(run, pets, options, names):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["zebra"], "none of the 4 tools matches these words; try others.\n"),
         (["list", "--tag", "None"], "no tool is selected; the document has the tags Orders.\n"),
     ],
 )
-def test_a_search_without_hits_says_so(run, pets, words, said):
+def test_a_search_without_hits_says_so(run, pets, words, message):
     ran = run("search", pets, *words)
 
-    assert (ran.exit_code, ran.stdout, ran.stderr) == (0, "", said)
+    assert (ran.exit_code, ran.stdout, ran.stderr) == (0, "", message)
 
 
 def test_stubs_are_printed_in_the_order_of_their_names(run, pets):
@@ -117,13 +117,13 @@ def test_stubs_are_printed_in_the_order_of_their_names(run, pets):
 
 
 def test_stubs_are_data_too(run, pets):
-    (found,) = json.loads(run("stubs", pets, "get_pet", "--json").stdout)["tools"]
+    (tool,) = json.loads(run("stubs", pets, "get_pet", "--json").stdout)["tools"]
 
-    assert found.keys() == {"name", "method", "path", "needs", "stub"}
+    assert tool.keys() == {"name", "method", "path", "needs", "stub"}
 
 
 @pytest.mark.parametrize(
-    ("command", "said"),
+    ("command", "message"),
     [
         (["search"], "Missing argument 'WORDS...'"),
         (["search", "pets", "--limit", 0], "0 is not in the range"),
@@ -135,16 +135,16 @@ def test_stubs_are_data_too(run, pets):
         (["run", "-", "--calls", 10**20], "limits: calls must be greater than 0 and at most"),
     ],
 )
-def test_wrong_usage_is_one_line(refused, pets, command, said):
-    name, *more = command
+def test_wrong_usage_is_one_line(refused, pets, command, message):
+    name, *arguments = command
 
-    assert refused(name, pets, *more, said=[said]).count("error:") == 1
+    assert refused(name, pets, *arguments, messages=[message]).count("error:") == 1
 
 
 def test_a_document_and_a_program_are_not_both_read_from_standard_input(refused):
-    said = "SPEC and FILE cannot both be read from standard input."
+    message = "SPEC and FILE cannot both be read from standard input."
 
-    refused("run", "-", "-", said=[said])
+    refused("run", "-", "-", messages=[message])
 
 
 @pytest.fixture
@@ -185,7 +185,7 @@ def test_values_are_json_whatever_they_are(run, museum, text, value, printed):
 
 
 @pytest.mark.parametrize(
-    ("text", "options", "said"),
+    ("text", "options", "message"),
     [
         ("1 / 0", [], "ZeroDivisionError"),
         ("print('before')\n1 / 0", [], "before\n"),
@@ -196,15 +196,15 @@ def test_values_are_json_whatever_they_are(run, museum, text, value, printed):
         ("await get_ticket_code(ticketId='a')", ["--tag", "Events"], "get_ticket_code"),
     ],
 )
-def test_a_program_that_fails_is_told_on_standard_error(run, museum, text, options, said):
+def test_a_program_that_fails_is_reported_on_standard_error(run, museum, text, options, message):
     ran = run("run", museum, "-", "--mock", *options, stdin=text)
 
     assert (ran.exit_code, ran.stdout) == (1, "")
-    assert said in ran.stderr
+    assert message in ran.stderr
     assert "Traceback" not in ran.stderr
 
 
-def test_requests_that_do_not_fit_the_document_are_told(run, write):
+def test_requests_that_do_not_fit_the_document_are_reported(run, write):
     inner = {"type": "object", "properties": {"x": {"type": "integer"}}}
     nested = {"type": "object", "properties": {"at": inner}}
     asked = [{"name": "q", "in": "query", "schema": nested}]
@@ -236,27 +236,29 @@ def test_such_calls_are_made_when_they_are_allowed(run, museum, program):
     assert "Connection refused" in ran.stderr or "onnect" in ran.stderr
 
 
-@pytest.mark.parametrize(("answer", "code", "said"), [("y", 1, "onnect"), ("n", 1, "not approved")])
-def test_on_a_terminal_such_calls_are_asked_about(museum, program, answer, code, said):
-    ended, shown = on_terminal(["run", museum, program(DELETING), *NOWHERE], answer)
+@pytest.mark.parametrize(
+    ("answer", "code", "message"), [("y", 1, "onnect"), ("n", 1, "not approved")]
+)
+def test_on_a_terminal_such_calls_are_asked_about(museum, program, answer, code, message):
+    ended, screen = on_terminal(["run", museum, program(DELETING), *NOWHERE], answer)
 
-    assert "Call delete_special_event (DELETE /special-events/{eventId})?" in shown
-    assert (ended, said in shown, "Traceback" in shown) == (code, True, False)
+    assert "Call delete_special_event (DELETE /special-events/{eventId})?" in screen
+    assert (ended, message in screen, "Traceback" in screen) == (code, True, False)
 
 
 def test_an_interrupted_question_ends_the_command(museum, program):
     # `input` may miss an interrupt until it has a line.
-    ended, shown = on_terminal(["run", museum, program(DELETING), *NOWHERE], CTRL_C)
+    ended, screen = on_terminal(["run", museum, program(DELETING), *NOWHERE], CTRL_C)
 
-    assert (ended, "Traceback" in shown) == (130, False)
+    assert (ended, "Traceback" in screen) == (130, False)
 
 
 def on_terminal(arguments, keys):
     """Run the command on a terminal, answer its question; return the exit code and the output."""
     answered = []
 
-    def hear(_process, terminal, shown):
-        if b"[y/N]" in shown and not answered:
+    def hear(_process, terminal, screen):
+        if b"[y/N]" in screen and not answered:
             answered.append(keys)
             os.write(terminal, keys.encode() + b"\n")
 
@@ -265,8 +267,8 @@ def on_terminal(arguments, keys):
 
 @pytest.mark.usefixtures("without_code")
 def test_without_the_package_the_extra_is_named_in_one_line(refused, museum, program):
-    said = refused("run", museum, program("1"), "--mock")
+    error = refused("run", museum, program("1"), "--mock")
 
-    assert said == (
+    assert error == (
         f"openapi-tools: error: pydantic_monty is not installed: {install_command('code')}\n"
     )

@@ -49,31 +49,31 @@ WHO = {"name": "t", "version": "1"}
 FIRST = request(1, "initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo=WHO)
 
 
-async def started(*args):
+async def start_server(*args):
     """Return a server that speaks on standard input and output."""
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), asyncio.subprocess.PIPE)
     return await asyncio.create_subprocess_exec(*COMMAND, "serve", *args, **pipes)
 
 
-async def ended(process):
+async def wait_for_end(process):
     """Return the exit code of a process, and what it last said on standard error."""
     errors = await asyncio.wait_for(process.stderr.read(), 30)
     return await asyncio.wait_for(process.wait(), 30), errors.decode()
 
 
 async def test_one_client_is_served_on_standard_input_and_output_whatever_else_it_says(museum):
-    process = await started(str(museum), "--tag", "Events")
+    process = await start_server(str(museum), "--tag", "Events")
     odd = "hello\n[]\n\n\x00\n"
 
     process.stdin.write((odd + lines(FIRST, READY, request(2, "tools/list"))).encode())
-    said = [json.loads(await process.stdout.readline()) for _ in range(2)]
+    messages = [json.loads(await process.stdout.readline()) for _ in range(2)]
     process.stdin.close()
 
-    assert [message["id"] for message in said] == [1, 2]
-    assert said[0]["result"]["serverInfo"]["name"] == "Redocly Museum API"
-    names = [tool["name"] for tool in said[1]["result"]["tools"]]
+    assert [message["id"] for message in messages] == [1, 2]
+    assert messages[0]["result"]["serverInfo"]["name"] == "Redocly Museum API"
+    names = [tool["name"] for tool in messages[1]["result"]["tools"]]
     assert ["special_event" in name for name in names] == [True] * 5
-    code, errors = await ended(process)
+    code, errors = await wait_for_end(process)
     assert code == 0
     assert errors.startswith("serving 5 tools (0 operations skipped) over stdio.\n")
     assert "Traceback" not in errors
@@ -93,7 +93,7 @@ def test_a_client_that_leaves_at_once_is_no_failure_and_warnings_go_to_standard_
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (["--tag", "nothing"], "no tool has the tag 'nothing'"),
         (["--transport", "smoke"], "'smoke' is not one of"),
@@ -111,8 +111,8 @@ def test_a_client_that_leaves_at_once_is_no_failure_and_warnings_go_to_standard_
         (["--no-stateless"], "--stateless is only for http; add --transport http."),
     ],
 )
-def test_wrong_usage_is_told_from_a_failure(refused, museum, options, said):
-    assert SECRET not in refused("serve", museum, *options, said=[said])
+def test_wrong_usage_is_distinguished_from_a_failure(refused, museum, options, message):
+    assert SECRET not in refused("serve", museum, *options, messages=[message])
 
 
 APIS = [
@@ -125,17 +125,17 @@ APIS = [
 ]
 
 
-@pytest.mark.parametrize(("options", "said"), APIS)
-def test_wrong_usage_with_several_apis_is_told(refused, museum, tmp_path, options, said):
+@pytest.mark.parametrize(("options", "message"), APIS)
+def test_wrong_usage_with_several_apis_is_reported(refused, museum, tmp_path, options, message):
     config = tmp_path / "openapi-tools.toml"
     museum = f'[apis.museum]\nsource = "{museum}"'
     config.write_text(f'[serve]\n{museum}\n[apis.gone]\nsource = "x.json"')
 
-    refused("serve", "--config", config, *options, said=[said], env={"PET_KEY": SECRET})
+    refused("serve", "--config", config, *options, messages=[message], env={"PET_KEY": SECRET})
 
 
-def many(count, **more):
-    return {f"/a{n}": {"get": {"operationId": f"a{n}", **more}} for n in range(count)}
+def many(count, **fields):
+    return {f"/a{n}": {"get": {"operationId": f"a{n}", **fields}} for n in range(count)}
 
 
 MANY = "129 tools exceed the limit of 128 that providers accept; --mode tools offers each tool."
@@ -156,14 +156,14 @@ DECISIONS = {
 
 
 @pytest.mark.parametrize("decision", DECISIONS)
-def test_many_or_large_tools_are_served_by_a_few_and_this_is_told(run, write, decision):
+def test_many_or_large_tools_are_served_by_a_few_and_this_is_reported(run, write, decision):
     paths, options, mode, why = DECISIONS[decision]
 
     result = run("serve", write(paths), *options, stdin="")
 
-    said, *reasons = result.stderr.splitlines()
+    first, *reasons = result.stderr.splitlines()
     assert (result.exit_code, result.stdout) == (0, "")
-    assert re.fullmatch(rf"serving \d+ tools? \(0 operations skipped\){mode} over stdio.", said)
+    assert re.fullmatch(rf"serving \d+ tools? \(0 operations skipped\){mode} over stdio.", first)
     assert reasons == ([] if why is None else [why])
 
 
@@ -185,7 +185,7 @@ def test_programs_that_cannot_run_are_wrong_usage(refused, museum):
 
 
 @pytest.mark.parametrize(
-    ("host", "said"),
+    ("host", "note"),
     [
         ("127.0.0.1", ""),
         pytest.param("localhost", "", marks=pytest.mark.long),
@@ -193,8 +193,8 @@ def test_programs_that_cannot_run_are_wrong_usage(refused, museum):
         ("0.0.0.0", "warning: everyone who reaches this "),
     ],
 )
-def test_many_clients_are_served_over_http(run, museum, monkeypatch, host, said):
-    found = []
+def test_many_clients_are_served_over_http(run, museum, monkeypatch, host, note):
+    statuses = []
 
     async def serve(web, sockets):
         threading.Thread(target=ask, args=(web, sockets[0].getsockname()[1])).start()
@@ -203,21 +203,21 @@ def test_many_clients_are_served_over_http(run, museum, monkeypatch, host, said)
     def ask(web, port):
         while not web.started:
             pass
-        found.append(post(host, port, **({"Host": f"localhost:{port}"} if said else {})))
+        statuses.append(post(host, port, **({"Host": f"localhost:{port}"} if note else {})))
         web.should_exit = True
 
     original = uvicorn.Server.serve
     monkeypatch.setattr(uvicorn.Server, "serve", serve)
-    options = ["--host", host, *(["--insecure"] if said else [])]
+    options = ["--host", host, *(["--insecure"] if note else [])]
     result = run("serve", museum, "--transport", "http", "--port", 0, *options)
 
     assert result.exit_code == 0, result.output
-    assert found == [200]
-    first, *more = result.stderr.splitlines()
+    assert statuses == [200]
+    first, *notes = result.stderr.splitlines()
     assert first.startswith(f"serving 8 tools (0 operations skipped) at http://{host}:")
     assert first.endswith("/mcp")
-    assert " ".join(more).startswith(said)
-    assert bool(more) is bool(said)
+    assert " ".join(notes).startswith(note)
+    assert bool(notes) is bool(note)
     assert result.stdout == ""
 
 
@@ -279,7 +279,7 @@ async def test_no_more_sessions_are_open_than_allowed(api, tmp_path):
         left = await web.delete(url, headers=session)
         again = await web.post(url, content=lines(FIRST))
 
-    assert [answer.status_code for answer in opened] == [200, 200, 503]
+    assert [response.status_code for response in opened] == [200, 200, 503]
     assert "Too many open sessions" in opened[2].text
     assert (left.status_code, again.status_code) == (200, 200)
 
@@ -298,7 +298,7 @@ EXIT_CODES = {"SIGINT": 130, "SIGTERM": 0, "closed input": 0}
 @pytest.mark.long
 @pytest.mark.parametrize("end", EXIT_CODES)
 async def test_the_end_of_stdio_ends_the_call_that_is_under_way(end, api, tmp_path):
-    process = await started(written(tmp_path), "--base-url", api.url)
+    process = await start_server(written(tmp_path), "--base-url", api.url)
     call = request(2, "tools/call", name="be_slow", arguments={"seconds": 60})
     process.stdin.write(lines(FIRST, READY, call).encode())
     await asyncio.wait_for(api.arrived.wait(), 30)
@@ -308,7 +308,7 @@ async def test_the_end_of_stdio_ends_the_call_that_is_under_way(end, api, tmp_pa
     else:
         process.send_signal(signal.Signals[end])
 
-    assert await ended(process) == (
+    assert await wait_for_end(process) == (
         EXIT_CODES[end],
         "serving 8 tools (0 operations skipped) over stdio.\n",
     )
@@ -316,7 +316,7 @@ async def test_the_end_of_stdio_ends_the_call_that_is_under_way(end, api, tmp_pa
 
 
 async def test_a_client_that_died_leaves_no_traceback(tmp_path):
-    process = await started(written(tmp_path))
+    process = await start_server(written(tmp_path))
     process.stdin.write(lines(FIRST, READY).encode())
     await process.stdout.readline()
     process._transport.get_pipe_transport(1).close()
@@ -325,14 +325,17 @@ async def test_a_client_that_died_leaves_no_traceback(tmp_path):
     await process.stdin.drain()
     process.stdin.close()
 
-    assert await ended(process) == (0, "serving 8 tools (0 operations skipped) over stdio.\n")
+    assert await wait_for_end(process) == (
+        0,
+        "serving 8 tools (0 operations skipped) over stdio.\n",
+    )
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("number", "mode"), [*zip(["SIGINT", "SIGTERM"], MODES, strict=True)])
 async def test_a_signal_ends_http_with_a_client_that_is_connected(number, mode, api, tmp_path):
     http_options = ("--transport", "http", "--port", "0")
-    process = await started(written(tmp_path), "--base-url", api.url, *http_options)
+    process = await start_server(written(tmp_path), "--base-url", api.url, *http_options)
     url = (await process.stderr.readline()).decode().split()[-1]
     async with (
         httpx2.AsyncClient(timeout=60) as web,
@@ -343,7 +346,7 @@ async def test_a_signal_ends_http_with_a_client_that_is_connected(number, mode, 
 
         process.send_signal(signal.Signals[number])
 
-        assert await ended(process) == (EXIT_CODES[number], "")
+        assert await wait_for_end(process) == (EXIT_CODES[number], "")
         with suppress(MCPError):
             await call
     await asyncio.wait_for(api.left.wait(), 30)

@@ -92,27 +92,27 @@ def test_of_several_apis_one_is_chosen(run, refused, team, words):
     words = [team if word == "FILE" else word for word in words]
     message = f"{team} configures 2 APIs; choose one with --api (shop, pets)."
 
-    refused(*words, said=[message])
+    refused(*words, messages=[message])
     result = run(*words, "--api", "shop")
 
     assert result.exit_code == 0, result.stderr
 
 
 @pytest.mark.parametrize(
-    ("api", "said"),
+    ("api", "message"),
     [
         ("shopp", "team.toml has no API 'shopp'; did you mean shop?"),
         ("zebra", "team.toml has no API 'zebra'; it configures shop, pets."),
     ],
 )
-def test_a_wrong_api_is_told_with_the_right_ones(refused, team, api, said):
-    refused("list", team, "--api", api, said=[said])
+def test_a_wrong_api_is_reported_with_the_right_ones(refused, team, api, message):
+    refused("list", team, "--api", api, messages=[message])
 
 
-def test_a_table_that_is_wrong_is_told_with_its_line(refused, tmp_path):
+def test_a_table_that_is_wrong_is_reported_with_its_line(refused, tmp_path):
     team = write_team(tmp_path, pets="sauce = 3")
-    refused("list", team, "--api", "pets", said=["team.toml:", "apis.pets.sauce: unknown key"])
-    refused("list", team, said=["configures 2 APIs"])
+    refused("list", team, "--api", "pets", messages=["team.toml:", "apis.pets.sauce: unknown key"])
+    refused("list", team, messages=["configures 2 APIs"])
 
 
 def test_the_only_api_needs_no_name(run, tmp_path, museum):
@@ -124,15 +124,15 @@ def test_the_only_api_needs_no_name(run, tmp_path, museum):
 
 @pytest.mark.parametrize("option", [("--api", "a"), ("--as", "a"), ("--claim", "a=b")])
 def test_a_document_has_no_apis_and_no_users(refused, museum, option):
-    refused("list", museum, *option, said=[f"{option[0]} needs a server configuration"])
+    refused("list", museum, *option, messages=[f"{option[0]} needs a server configuration"])
 
 
 @pytest.mark.parametrize("words", [["generate"], ["diff", "FILE"], ["login"], ["browse"]])
 def test_other_commands_say_what_a_servers_file_is_for(refused, team, words, tmp_path):
-    more = {"generate": ["--output", tmp_path / "out"], "login": ["--client-id", "a"]}
-    more["login"] += ["--token-file", tmp_path / "token"]
+    options = {"generate": ["--output", tmp_path / "out"], "login": ["--client-id", "a"]}
+    options["login"] += ["--token-file", tmp_path / "token"]
     words = [team if word == "FILE" else word for word in words]
-    refused(*words, team, *more.get(words[0], ()), said=["the commands that take --api"])
+    refused(*words, team, *options.get(words[0], ()), messages=["the commands that take --api"])
 
 
 TICKETS = ["--scope", "tickets"]
@@ -171,7 +171,7 @@ def test_standard_error_names_the_roles_and_what_others_need(run, team):
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (["--as", "alicia"], "unknown user 'alicia'; did you mean alice?"),
         (
@@ -184,13 +184,13 @@ def test_standard_error_names_the_roles_and_what_others_need(run, team):
         (["--scope", "a"], "add --as USER."),
     ],
 )
-def test_users_that_no_token_can_have_are_refused(refused, team, options, said):
-    refused("list", team, "--api", "shop", *options, said=[said])
+def test_users_that_no_token_can_have_are_refused(refused, team, options, message):
+    refused("list", team, "--api", "shop", *options, messages=[message])
 
 
 def test_a_server_without_login_knows_no_users(refused, tmp_path):
     team = write_team(tmp_path, text="[serve]\n")
-    refused("list", team, "--api", "shop", "--as", "a", said=["[serve.auth] is missing"])
+    refused("list", team, "--api", "shop", "--as", "a", messages=["[serve.auth] is missing"])
 
 
 def test_a_server_without_roles_shows_every_tool(run, tmp_path):
@@ -203,24 +203,24 @@ def test_a_server_without_roles_shows_every_tool(run, tmp_path):
 
 def test_hidden_tools_are_not_found(run, refused, team):
     view = ("--api", "shop", "--as", "bob")
-    said = ["no tool is called 'add_order'"]
+    messages = ["no tool is called 'add_order'"]
 
-    refused("call", team, "add_order", *view, said=said)
-    refused("show", team, "add_order", *view, said=said)
-    refused("stubs", team, "add_order", *view, said=said)
-    found = json.loads(run("search", team, "order something", *view, "--json").stdout)
+    refused("call", team, "add_order", *view, messages=messages)
+    refused("show", team, "add_order", *view, messages=messages)
+    refused("stubs", team, "add_order", *view, messages=messages)
+    hits = json.loads(run("search", team, "order something", *view, "--json").stdout)
     proofs = json.loads(run("prove", team, *view, "--json").stdout)
     costs = json.loads(run("stats", team, *view, "--json").stdout)
 
-    assert [tool["name"] for tool in found["tools"]] == ["list_orders"]
+    assert [tool["name"] for tool in hits["tools"]] == ["list_orders"]
     assert {proof["tool"] for proof in proofs["tools"]} == {"list_orders", "list_users"}
     assert "add_order" not in json.dumps(costs)
 
 
 def test_the_example_of_a_tool_has_the_options_of_its_view(run, team):
-    shown = run("show", team, "list_orders", "--api", "shop", "--as", "bob").stdout
+    output = run("show", team, "list_orders", "--api", "shop", "--as", "bob").stdout
 
-    assert f"Example: openapi-tools call {team} list_orders --api shop --as bob\n" in shown
+    assert f"Example: openapi-tools call {team} list_orders --api shop --as bob\n" in output
 
 
 def test_an_api_that_cannot_be_read_is_named_where_roles_need_its_names(run, tmp_path):
@@ -244,7 +244,7 @@ async def test_the_command_line_shows_what_the_server_shows(run, tmp_path, monke
     team = write_team(tmp_path, text=text)
     for name in ("alice", "bob", "eve"):
         monkeypatch.setenv(name.upper(), f"token-of-{name}-0123456789")
-    seen, shown = {}, {}
+    seen, displayed = {}, {}
     async with hosted(team) as server:
         for name in ("alice", "bob", "eve"):
             headers = {"Authorization": f"Bearer token-of-{name}-0123456789"}
@@ -252,9 +252,9 @@ async def test_the_command_line_shows_what_the_server_shows(run, tmp_path, monke
                 listed = [tool.name for tool in (await client.list_tools()).tools]
             seen[name] = [each.removeprefix("shop_") for each in listed if "pets_" not in each]
             options = ("list", team, "--api", "shop", "--as", name)
-            shown[name] = names_in(await asyncio.to_thread(run, *options))
+            displayed[name] = names_in(await asyncio.to_thread(run, *options))
 
-    assert shown == seen
+    assert displayed == seen
     assert seen["eve"] == ["list_users"]
 
 
@@ -293,8 +293,8 @@ def test_a_call_as_a_user_carries_the_key_of_mode_static(shop_site):
 
 def test_a_key_that_is_given_overrides_the_users(shop_site):
     site, call = shop_site
-    given = ("--credential", "key=$OWN")
-    result = call("list_orders", "--as", "alice", *given, OWN="another-k3y")
+    options = ("--credential", "key=$OWN")
+    result = call("list_orders", "--as", "alice", *options, OWN="another-k3y")
 
     assert result.returncode == 0, result.stderr
     assert [asked.headers["X-Key"] for asked in site.asked] == ["another-k3y"]
@@ -307,7 +307,7 @@ def test_a_key_that_is_given_overrides_the_users(shop_site):
         (["list_orders", "--as", "bob"], "mode static) and has none for bob"),
     ],
 )
-def test_a_credential_that_only_the_server_has_is_told_in_one_line(shop_site, words, reason):
+def test_a_credential_that_only_the_server_has_is_reported_in_one_line(shop_site, words, reason):
     site, call = shop_site
     result = call(*words, ALICE_READS="k3y-of-alice")
 

@@ -41,8 +41,8 @@ def test_options_win_over_the_configuration_which_wins_over_the_defaults(run, co
 
     assert first("own") == "GET http://127.0.0.1:9/own/museum-hours"
     assert first("new", "--prefix", "new_") == "GET http://127.0.0.1:9/own/museum-hours"
-    given = first("own", "--base-url", "http://127.0.0.1:9/new")
-    assert given == "GET http://127.0.0.1:9/new/museum-hours"
+    line = first("own", "--base-url", "http://127.0.0.1:9/new")
+    assert line == "GET http://127.0.0.1:9/new/museum-hours"
 
 
 def test_each_other_setting_is_set_by_name(run, config):
@@ -81,12 +81,12 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("options", "said"), WRONG, ids=[" ".join(row[0]) for row in WRONG])
-def test_a_wrong_setting_is_told_in_one_line(run, museum, options, said):
+@pytest.mark.parametrize(("options", "message"), WRONG, ids=[" ".join(row[0]) for row in WRONG])
+def test_a_wrong_setting_is_reported_in_one_line(run, museum, options, message):
     result = run("call", museum, "get_museum_hours", "--anonymous", *options)
 
     assert result.exit_code in (1, 2)
-    assert said in result.stderr
+    assert message in result.stderr
     assert len([line for line in result.stderr.splitlines() if "Usage" not in line]) == 1
 
 

@@ -27,26 +27,26 @@ def test_a_reader_sees_what_a_model_gets_and_where_it_goes(run, museum):
 def test_json_says_how_each_argument_travels(run, museum):
     result = run("show", museum, "update_special_event", "--json")
 
-    shown = json.loads(result.stdout)
-    ways = {way["argument"]: (way["in"], way["name"]) for way in shown["arguments"]}
+    details = json.loads(result.stdout)
+    ways = {way["argument"]: (way["in"], way["name"]) for way in details["arguments"]}
     assert ways["eventId"] == ("path", "eventId")
     assert ways["price"] == ("body", "price")
-    assert shown["operation_id"] == "updateSpecialEvent"
-    assert shown["servers"] == ["https://redocly.com/_mock/docs/openapi/museum-api"]
-    assert shown["security"] == [{"MuseumPlaceholderAuth": []}]
+    assert details["operation_id"] == "updateSpecialEvent"
+    assert details["servers"] == ["https://redocly.com/_mock/docs/openapi/museum-api"]
+    assert details["security"] == [{"MuseumPlaceholderAuth": []}]
 
 
 def test_every_argument_of_every_published_document_travels_somewhere(run, specs):
     for name in ("museum.yaml", "petstore.yaml", "cafe.yaml", "gotify.json"):
         listed = json.loads(run("list", specs / name, "--json").stdout)["tools"]
-        shown = json.loads(run("show", specs / name, listed[-1]["name"], "--json").stdout)
+        details = json.loads(run("show", specs / name, listed[-1]["name"], "--json").stdout)
 
-        ways = [way["argument"] for way in shown["arguments"]]
+        ways = [way["argument"] for way in details["arguments"]]
 
-        assert sorted(ways) == sorted(shown["input_schema"]["properties"])
+        assert sorted(ways) == sorted(details["input_schema"]["properties"])
 
 
-def test_a_whole_body_and_alternatives_of_security_are_told(run, write):
+def test_a_whole_body_and_alternatives_of_security_are_reported(run, write):
     body = {"content": {"application/json": {"schema": {"type": "array", "items": {}}}}}
     security = [{"key": [], "login": []}, {}]
     operation = {"requestBody": {"required": True, **body}, "security": security}
@@ -62,9 +62,9 @@ def test_a_whole_body_and_alternatives_of_security_are_told(run, write):
 
 
 def test_a_tool_without_arguments_says_so(run, write):
-    shown = run("show", write({"/a": {"get": {}}}), "get_a").stdout
+    output = run("show", write({"/a": {"get": {}}}), "get_a").stdout
 
-    assert "\nArguments: none\n\nServers: http://api.example.com/v1\nSecurity: none\n" in shown
+    assert "\nArguments: none\n\nServers: http://api.example.com/v1\nSecurity: none\n" in output
 
 
 def test_a_header_of_a_part_is_an_argument_that_travels(run, send):
@@ -74,9 +74,9 @@ def test_a_header_of_a_part_is_an_argument_that_travels(run, send):
     }
     path = send({"multipart/form-data": part}, required=True)
 
-    shown = json.loads(run("show", path, "send", "--json").stdout)
+    details = json.loads(run("show", path, "send", "--json").stdout)
 
-    ways = [(way["argument"], way["name"], way.get("header")) for way in shown["arguments"]]
+    ways = [(way["argument"], way["name"], way.get("header")) for way in details["arguments"]]
     assert ways == [("file", "file", None), ("file_X_Part", "file", "X-Part")]
 
 
@@ -99,26 +99,26 @@ TREE = {"type": "array", "items": {"$ref": "#/components/schemas/Tree"}}
 
 
 @pytest.mark.parametrize(("schema", "words"), TYPES, ids=[repr(row[0]) for row in TYPES])
-def test_the_type_of_an_argument_is_told_in_words(run, send, schema, words):
+def test_the_type_of_an_argument_is_described_in_words(run, send, schema, words):
     path = send({"application/json": {"schema": schema}}, components={"schemas": {"Tree": TREE}})
 
-    shown = run("show", path, "send").stdout
+    output = run("show", path, "send").stdout
 
-    row = next(line for line in shown.splitlines() if line.startswith("body "))
+    row = next(line for line in output.splitlines() if line.startswith("body "))
     assert re.split("  +", row)[:3] == ["body", words, "whole body"]
 
 
-def test_what_is_not_checked_is_told(run, write):
+def test_what_is_not_checked_is_reported(run, write):
     schema = {"type": "string", "pattern": "(?<=a)b"}
     path = write({"/a": {"get": {"parameters": [{"name": "q", "in": "query", "schema": schema}]}}})
 
-    said = [
+    notes = [
         line for line in run("show", path, "get_a").stdout.splitlines() if line.startswith("Not ")
     ]
     data = json.loads(run("show", path, "get_a", "--json").stdout)
 
     note = "/properties/q/pattern: has a value that cannot be checked"
-    assert said == [f"Not checked here: {note}"]
+    assert notes == [f"Not checked here: {note}"]
     assert data["not_checked"] == [note]
 
 
@@ -138,10 +138,10 @@ def test_the_servers_are_those_that_calls_use(run, museum, tmp_path):
     file = tmp_path / "openapi-tools.toml"
     file.write_text(f'source = "{museum}"\nbase_url = "https://museum.example/v2"\n')
 
-    shown = run("show", file, "get_museum_hours").stdout
+    output = run("show", file, "get_museum_hours").stdout
     data = json.loads(run("show", file, "get_museum_hours", "--json").stdout)
 
-    assert "\nServers: https://museum.example/v2\n" in shown
+    assert "\nServers: https://museum.example/v2\n" in output
     assert data["servers"] == ["https://museum.example/v2"]
 
 
@@ -197,12 +197,12 @@ def test_a_recursive_or_large_object_is_opened_to_a_limit(run, send):
     body = {"type": "object", "properties": {"node": node, "wide": wide}}
     path = send({"application/json": {"schema": body}}, components={"schemas": {"Node": node}})
 
-    shown = run("show", path, "send").stdout
+    output = run("show", path, "send").stdout
 
-    assert shown.count(".next") == 3
-    assert "  .p39" in shown
-    assert "  .p40" not in shown
-    assert "  … 20 more" in shown
+    assert output.count(".next") == 3
+    assert "  .p39" in output
+    assert "  .p40" not in output
+    assert "  … 20 more" in output
 
 
 def test_the_example_has_forms_for_files_and_objects_that_a_shell_takes(run, send, order):

@@ -34,16 +34,18 @@ def data(run):
 
 
 def test_tools_stand_by_their_size_with_the_totals(data):
-    found = data(SPECS / "discord.json")
+    report = data(SPECS / "discord.json")
 
-    sizes = [tool["shown"]["bytes"] for tool in found["tools"]]
+    sizes = [tool["shown"]["bytes"] for tool in report["tools"]]
     toolset = load_tools(SPECS / "discord.json")
     written = [len(json.dumps(one)) for one in toolset.definitions("openai")]
     assert sizes == sorted(written, reverse=True)
-    assert found["totals"]["shown"]["bytes"] == sum(written)
-    assert found["tokens"] == "estimated"
+    assert report["totals"]["shown"]["bytes"] == sum(written)
+    assert report["tokens"] == "estimated"
     for way in ("full", "shown", "tight"):
-        assert found["totals"][way]["tokens"] == sum(tool[way]["tokens"] for tool in found["tools"])
+        assert report["totals"][way]["tokens"] == sum(
+            tool[way]["tokens"] for tool in report["tools"]
+        )
 
 
 @pytest.mark.long
@@ -63,11 +65,11 @@ def test_a_reader_sees_the_largest_and_what_all_cost(run):
 @pytest.mark.parametrize("profile", ["openai_strict", "gemini", "mcp"])
 def test_a_budget_and_a_profile_are_chosen(data, profile):
     options = ("--match", "*webhook*", "--budget", 4_000)
-    found = data(SPECS / "discord.json", *options, "--profile", profile)
+    report = data(SPECS / "discord.json", *options, "--profile", profile)
 
-    assert len(found["tools"]) == 18
-    assert found["profile"] == profile
-    assert max(tool["shown"]["bytes"] for tool in found["tools"]) <= 4_000
+    assert len(report["tools"]) == 18
+    assert report["profile"] == profile
+    assert max(tool["shown"]["bytes"] for tool in report["tools"]) <= 4_000
 
 
 def test_a_wrong_file_in_the_cache_of_tiktoken_is_not_used(tmp_path):
@@ -95,17 +97,17 @@ def test_tokens_are_counted_where_the_cache_has_the_encoding(tmp_path, monkeypat
     monkeypatch.setattr(stats, "ENCODINGS", encodings)
     monkeypatch.setitem(sys.modules, "tiktoken", package)
 
-    found, count = stats.token_counter()
+    method, count = stats.token_counter()
 
-    assert found == how
+    assert method == how
     assert count("two words") == 2
 
 
 @pytest.mark.long
 @pytest.mark.skipif(not FOLDER.is_dir(), reason="the published documents are not at hand")
 def test_definitions_of_github_cost_as_much_less_as_promised(data):
-    found = data(FOLDER / "github" / "api.github.com.json")
-    full, shown, tight = (found["totals"][form] for form in ("full", "shown", "tight"))
+    report = data(FOLDER / "github" / "api.github.com.json")
+    full, shown, tight = (report["totals"][form] for form in ("full", "shown", "tight"))
 
     for unit in ("bytes", "tokens"):
         assert shown[unit] <= 0.8 * full[unit]

@@ -78,7 +78,7 @@ def terminal(monkeypatch):
     return stream
 
 
-def test_long_work_is_told_on_a_terminal_and_then_removed(monkeypatch):
+def test_long_running_operations_are_reported_on_a_terminal_and_then_removed(monkeypatch):
     stream = terminal(monkeypatch)
 
     with show_progress("Reading [bold]x[/bold] \x1b[2J"):

@@ -31,8 +31,8 @@ def typos_of(option):
 
 @pytest.mark.parametrize(("name", "option"), OPTIONS)
 def test_an_option_with_a_typo_is_suggested(name, option):
-    known = {o for each in create_command(name).params for o in (*each.opts, *each.secondary_opts)}
-    for typo in typos_of(option) - known:
+    names = {o for each in create_command(name).params for o in (*each.opts, *each.secondary_opts)}
+    for typo in typos_of(option) - names:
         result = CliRunner().invoke(commands, [name, *REQUIRED.get(name, ()), typo])
 
         assert (result.exit_code, result.stdout) == (2, "")
@@ -72,19 +72,21 @@ def test_a_token_in_place_of_a_variable_is_refused_and_not_repeated(
 ):
     monkeypatch.chdir(tmp_path)
 
-    said = refused(*command.format(museum).split(), *options.split(), said=["in single quotes"])
+    error = refused(
+        *command.format(museum).split(), *options.split(), messages=["in single quotes"]
+    )
 
-    assert TOKEN not in said
+    assert TOKEN not in error
     assert os.listdir(tmp_path) == []  # noqa: PTH208 -- nothing was written
 
 
 def test_a_name_of_a_variable_that_is_not_set_is_repeated(refused, museum):
     for name in ("SHOP_TOKEN", "shopToken", "GITHUB_TOKEN_FOR_THE_SHOP_2"):
-        refused("list", museum, "--bearer", f"${name}", said=[f"variable {name} is not set"])
+        refused("list", museum, "--bearer", f"${name}", messages=[f"variable {name} is not set"])
 
 
 @pytest.mark.parametrize(
-    ("command", "said"),
+    ("command", "message"),
     [
         *(
             (f"{name} two.toml{end}", "two.toml configures 2 APIs; choose one with --api (a, b).")
@@ -105,13 +107,13 @@ def test_a_name_of_a_variable_that_is_not_set_is_repeated(refused, museum):
     ],
 )  # fmt: skip
 def test_a_configuration_in_place_of_a_document_says_what_to_do(
-    refused, museum, tmp_path, monkeypatch, command, said
+    refused, museum, tmp_path, monkeypatch, command, message
 ):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "museum.yaml").write_bytes(museum.read_bytes())
     apis = "".join(f'[apis.{name}]\nsource = "museum.yaml"\n' for name in "ab")
     (tmp_path / "two.toml").write_text(apis)
 
-    lines = refused(*command.split(), said=[said]).splitlines()
+    lines = refused(*command.split(), messages=[message]).splitlines()
 
     assert [line for line in lines if line.startswith("openapi-tools: error: ")] == [lines[-1]]
