@@ -151,13 +151,13 @@ async def server():
         yield running
 
 
-def attacked(server):
+def load_code_tools(server):
     toolset = load_tools(DOCUMENT, settings=Settings(base_url=server.url, timeout=30))
     toolset.add_input_guardrails([require_approval()])
     return toolset, toolset.code_tools(limits=LIMITS)
 
 
-async def ended(code, program, context=None):
+async def run_to_end(code, program, context=None):
     """Return the result of a program and the seconds that it took, and print both."""
     begin = time.perf_counter()
     result = await code.call("run_code", {"code": program}, context=context)
@@ -172,18 +172,18 @@ async def ended(code, program, context=None):
 
 def children():
     """Return the processes of this one that still run."""
-    found = []
+    pids = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             state, parent = stat.read_text().rpartition(")")[2].split()[:2]
         except OSError:
             continue
         if int(parent) == os.getpid() and state != "Z":
-            found.append(stat.parent.name)
-    return set(found)
+            pids.append(stat.parent.name)
+    return set(pids)
 
 
-async def quiet(server):
+async def wait_until_quiet(server):
     """Return the number of requests, which does not grow any more."""
     count = len(server.requests)
     await asyncio.sleep(0.05)
@@ -194,27 +194,27 @@ async def quiet(server):
 @pytest.mark.long
 @pytest.mark.parametrize(("program", "words"), ESCAPES.values(), ids=ESCAPES)
 async def test_no_program_gets_out_of_the_sandbox(program, words, server):
-    toolset, code = attacked(server)
+    toolset, code = load_code_tools(server)
     async with toolset:
-        kind, result = await ended(code, program)
+        kind, result = await run_to_end(code, program)
 
         assert kind == "invalid_input"
         assert words in result.output
-        assert await quiet(server) == 0
+        assert await wait_until_quiet(server) == 0
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("program", "kind"), BOMBS.values(), ids=BOMBS)
 async def test_a_program_ends_within_the_limits_and_its_calls_with_it(program, kind, server):
-    toolset, code = attacked(server)
+    toolset, code = load_code_tools(server)
     async with toolset:
         await code.call("run_code", {"code": "await get_user('no number')"})
         before = children()  # with the process that checks programs
-        found, _ = await ended(code, program)
-        count = await quiet(server)
+        status, _ = await run_to_end(code, program)
+        count = await wait_until_quiet(server)
         after = await code.call("run_code", {"code": "1 + 1"})
 
-    assert kind in (found, None)
+    assert kind in (status, None)
     assert count <= LIMITS.calls
     assert not any(request.method == "DELETE" for request in server.requests)
     assert after.output == 2
@@ -223,7 +223,7 @@ async def test_a_program_ends_within_the_limits_and_its_calls_with_it(program, k
 
 async def test_a_cancelled_run_ends_with_its_calls(server):
     before = children()
-    toolset, code = attacked(server)
+    toolset, code = load_code_tools(server)
     async with toolset:
         running = asyncio.create_task(
             code.call("run_code", {"code": "while True:\n    await call('print')"})
@@ -233,7 +233,7 @@ async def test_a_cancelled_run_ends_with_its_calls(server):
         with pytest.raises(asyncio.CancelledError):
             await running
 
-        assert await quiet(server) == 1
+        assert await wait_until_quiet(server) == 1
         assert children() <= before
 
 
@@ -247,7 +247,7 @@ async def test_one_process_checks_programs_of_all_and_none_changes_the_next_chec
         "raise ValueError(get_user)\n" + wrong,
         "get_user('''\n" + wrong,
     ]
-    toolset, code = attacked(server)
+    toolset, code = load_code_tools(server)
     async with toolset:
         before = children()
         await code.call("run_code", {"code": wrong})
@@ -263,7 +263,7 @@ async def test_one_process_checks_programs_of_all_and_none_changes_the_next_chec
 
 
 async def test_a_program_may_name_its_values_like_types(server):
-    toolset, code = attacked(server)
+    toolset, code = load_code_tools(server)
     program = "str = int = list = Any = Literal = 1\nawait get_user(user_id='no number')"
     async with toolset:
         result = await code.call("run_code", {"code": program})
@@ -272,7 +272,7 @@ async def test_a_program_may_name_its_values_like_types(server):
 
 
 async def test_few_of_the_processes_stay_that_check_programs_at_once(server):
-    toolset, code = attacked(server)
+    toolset, code = load_code_tools(server)
     wrong = {"code": "await get_user('no number')"}
     async with toolset:
         before = children()
@@ -295,7 +295,7 @@ def test_the_process_that_checks_programs_ends_with_the_event_loop():
 
 async def test_a_process_without_programs_to_check_ends(server, monkeypatch):
     monkeypatch.setattr("openapi_tools.code.type_check._IDLE_SECONDS", 0.3)
-    toolset, code = attacked(server)
+    toolset, code = load_code_tools(server)
     async with toolset:
         before = children()
         await code.call("run_code", {"code": "await get_user('no number')"})
@@ -308,7 +308,7 @@ async def test_a_process_without_programs_to_check_ends(server, monkeypatch):
 
 
 async def test_a_killed_worker_is_an_error_and_the_next_program_runs(server):
-    toolset, code = attacked(server)
+    toolset, code = load_code_tools(server)
     async with toolset:
         before = children()
         running = asyncio.create_task(code.call("run_code", {"code": "await get_user(0)"}))
@@ -329,7 +329,7 @@ async def test_secrets_are_masked_inside_a_program(server):
     settings = Settings(base_url=server.url)
     async with load_tools(document, credentials={"key": SECRET}, settings=settings) as toolset:
         code = toolset.code_tools(limits=LIMITS)
-        _, result = await ended(code, "user = await get_user(1)\n[user, list(user['key'])]")
+        _, result = await run_to_end(code, "user = await get_user(1)\n[user, list(user['key'])]")
 
     assert server.last.header("X-Key") == SECRET
     assert result.output[0]["key"] == "***"
@@ -338,9 +338,9 @@ async def test_secrets_are_masked_inside_a_program(server):
 
 @pytest.mark.parametrize("written", ["'[1'", "'NaN'", "'[' * 100_000", "None", "{}"])
 async def test_a_program_that_writes_its_own_result_harms_no_other(written, server):
-    toolset, code = attacked(server)
+    toolset, code = load_code_tools(server)
     async with toolset:
-        kind, result = await ended(code, f"def __text(value): return {written}\n1")
+        kind, result = await run_to_end(code, f"def __text(value): return {written}\n1")
         after = await code.call("run_code", {"code": "1 + 1"})
 
     assert kind == "result" if written == "{}" else "not readable JSON" in result.output
@@ -348,21 +348,21 @@ async def test_a_program_that_writes_its_own_result_harms_no_other(written, serv
 
 
 @pytest.mark.parametrize(
-    "given", [b"\x80\x04cos\nsystem\n", "AAAA", {"a": 1}, 7, "../../../etc/passwd", "x" * 100_000]
+    "resume", [b"\x80\x04cos\nsystem\n", "AAAA", {"a": 1}, 7, "../../../etc/passwd", "x" * 100_000]
 )
-async def test_nothing_from_outside_is_loaded_as_a_state(given, server):
-    toolset, code = attacked(server)
+async def test_nothing_from_outside_is_loaded_as_a_state(resume, server):
+    toolset, code = load_code_tools(server)
     async with toolset:
-        context = Context(resume=given)
-        kind, result = await ended(code, "await get_user(1)", context)
+        context = Context(resume=resume)
+        kind, result = await run_to_end(code, "await get_user(1)", context)
 
         assert kind == "denied"
         assert "nothing was repeated" in result.output
-        assert await quiet(server) == 0
+        assert await wait_until_quiet(server) == 0
 
 
 async def test_the_input_takes_a_program_and_nothing_else(server):
-    toolset, code = attacked(server)
+    toolset, code = load_code_tools(server)
     async with toolset:
         wrong = [{"code": 1}, {"code": ""}, {}, {"code": "x" * 50_001}, {"code": "1", "state": "x"}]
         results = [await code.call("run_code", each) for each in wrong]

@@ -38,11 +38,11 @@ def pending(call):
     raise PendingApproval(f"{call.name}?")
 
 
-async def ran(code, program, **context):
+async def run_program(code, program, **context):
     return await code.call("run_code", {"code": program}, context=Context(**context))
 
 
-def sent(shop):
+def sent_requests(shop):
     return [f"{request.method} {request.url.path}" for request in shop.requests]
 
 
@@ -54,27 +54,27 @@ async def test_a_person_is_asked_about_each_write_in_a_program():
         asked.append((call.name, call.arguments))
         return call.name != "delete_user"
 
-    result = await ran(code, WRITES, approve=approve)
-    none = await ran(code, WRITES)
+    result = await run_program(code, WRITES, approve=approve)
+    none = await run_program(code, WRITES)
 
     assert asked == [("create-item", {"body": {"n": 1}}), ("delete_user", {"user_id": 7})]
-    assert sent(shop)[0] == "POST /items"
+    assert sent_requests(shop)[0] == "POST /items"
     assert "delete_user was not approved" in result.output
     assert "approval is not configured" in none.output
-    assert not any(line.startswith("DELETE") for line in sent(shop))
+    assert not any(line.startswith("DELETE") for line in sent_requests(shop))
 
 
 async def test_a_program_waits_for_a_later_answer_and_goes_on_where_it_was():
     shop, code = asking()
 
-    first = await ran(code, WRITES, approve=pending)
-    before = sent(shop)
-    second = await ran(code, WRITES, approve=lambda _: True, resume=first.metadata["run"])
+    first = await run_program(code, WRITES, approve=pending)
+    before = sent_requests(shop)
+    second = await run_program(code, WRITES, approve=lambda _: True, resume=first.metadata["run"])
 
     assert first.error["type"] == "denied"
     assert before == []
     assert second.output == OUTPUT
-    assert sorted(sent(shop)) == ["DELETE /users/7", "GET /users/8", "POST /items"]
+    assert sorted(sent_requests(shop)) == ["DELETE /users/7", "GET /users/8", "POST /items"]
 
 
 async def test_each_question_pauses_and_an_answer_is_good_for_its_call_only():
@@ -83,36 +83,36 @@ async def test_each_question_pauses_and_an_answer_is_good_for_its_call_only():
     def approve(call):
         return call.name == "create-item" or pending(call)
 
-    first = await ran(code, WRITES, approve=pending)
-    second = await ran(code, WRITES, approve=approve, resume=first.metadata["run"])
-    between = sent(shop)
-    third = await ran(code, WRITES, approve=lambda _: False, resume=second.metadata["run"])
+    first = await run_program(code, WRITES, approve=pending)
+    second = await run_program(code, WRITES, approve=approve, resume=first.metadata["run"])
+    between = sent_requests(shop)
+    third = await run_program(code, WRITES, approve=lambda _: False, resume=second.metadata["run"])
 
     assert second.error["message"] == "delete_user?"
     assert between[0] == "POST /items"
     assert "delete_user was not approved" in third.output
-    assert sorted(sent(shop)) == ["GET /users/8", "POST /items"]
+    assert sorted(sent_requests(shop)) == ["GET /users/8", "POST /items"]
 
 
 async def test_nothing_is_run_for_a_wrong_name_of_a_run_or_another_program():
     shop, code = asking()
 
-    first = await ran(code, WRITES, approve=pending)
+    first = await run_program(code, WRITES, approve=pending)
     name = first.metadata["run"]
-    unknown = await ran(code, WRITES, approve=lambda _: True, resume=name + "x")
-    other = await ran(code, "1", approve=lambda _: True, resume=name)
+    unknown = await run_program(code, WRITES, approve=lambda _: True, resume=name + "x")
+    other = await run_program(code, "1", approve=lambda _: True, resume=name)
     other_user = {"approve": lambda _: True, "resume": name, "conversation": "b"}
     foreign = await code.call("run_code", {"code": WRITES}, context=other_user)
-    before = sent(shop)
-    done = await ran(code, WRITES, approve=lambda _: True, resume=name)
-    again = await ran(code, WRITES, approve=lambda _: True, resume=name)
+    before = sent_requests(shop)
+    done = await run_program(code, WRITES, approve=lambda _: True, resume=name)
+    again = await run_program(code, WRITES, approve=lambda _: True, resume=name)
 
     refused = (unknown, other, foreign, again)
     assert [each.error["type"] for each in refused] == ["denied"] * 4
     assert "nothing was repeated" in again.output
     assert before == []
     assert done.output == OUTPUT
-    assert len(sent(shop)) == 3
+    assert len(sent_requests(shop)) == 3
 
 
 async def test_no_call_begins_while_a_program_waits():
@@ -125,14 +125,14 @@ async def read():
 await asyncio.gather(delete_user(7), read())
 """
 
-    first = await ran(code, program, approve=pending)
-    before = sent(shop)
+    first = await run_program(code, program, approve=pending)
+    before = sent_requests(shop)
     await asyncio.sleep(0.05)
 
-    assert sent(shop) == before
-    done = await ran(code, program, approve=lambda _: True, resume=first.metadata["run"])
+    assert sent_requests(shop) == before
+    done = await run_program(code, program, approve=lambda _: True, resume=first.metadata["run"])
     assert done.success, done.output
-    assert len(sent(shop)) == 4
+    assert len(sent_requests(shop)) == 4
 
 
 async def test_a_question_does_not_take_the_time_of_the_program():
@@ -142,7 +142,7 @@ async def test_a_question_does_not_take_the_time_of_the_program():
         await asyncio.sleep(1.2)
         return True
 
-    result = await ran(code, "await delete_user(7)", approve=slowly)
+    result = await run_program(code, "await delete_user(7)", approve=slowly)
 
     assert result.success, result.output
 
@@ -153,7 +153,7 @@ async def test_an_approval_that_fails_refuses_the_call():
     def broken(call):
         raise DeniedError("only pets may be deleted")
 
-    result = await ran(code, "await delete_user(7)", approve=broken)
+    result = await run_program(code, "await delete_user(7)", approve=broken)
 
     assert "only pets may be deleted" in result.output
     assert shop.requests == []
@@ -182,8 +182,8 @@ async def test_over_mcp_the_client_is_asked_and_no_write_is_repeated(mode, actio
         "Call create-item (POST /items)?",
         "Call delete_user (DELETE /users/{user-id})?",
     ]
-    assert sent(shop).count("POST /items") == 1
-    assert sent(shop).count("DELETE /users/7") == (action == "accept")
+    assert sent_requests(shop).count("POST /items") == 1
+    assert sent_requests(shop).count("DELETE /users/7") == (action == "accept")
     assert result.is_error == (action == "decline")
     assert later.content[0].text == '{"made":true}'
 
@@ -210,12 +210,13 @@ async def test_the_approval_of_a_program_is_not_that_of_a_call_with_its_text():
 async def test_programs_that_wait_keep_no_others_from_running():
     shop, code = asking()
     questions = [
-        await ran(code, f"await delete_user({number})", approve=pending) for number in range(20)
+        await run_program(code, f"await delete_user({number})", approve=pending)
+        for number in range(20)
     ]
 
-    other = await ran(code, "1")
+    other = await run_program(code, "1")
     first, last = [
-        await ran(code, f"await delete_user({number})", approve=lambda _: True, resume=run)
+        await run_program(code, f"await delete_user({number})", approve=lambda _: True, resume=run)
         for number in (0, 19)
         for run in [questions[number].metadata["run"]]
     ]
@@ -223,36 +224,38 @@ async def test_programs_that_wait_keep_no_others_from_running():
     assert other.output == 1
     assert "nothing was repeated" in first.output
     assert last.success
-    assert sent(shop) == ["DELETE /users/19"]
+    assert sent_requests(shop) == ["DELETE /users/19"]
 
 
 async def test_a_program_that_goes_on_without_a_person_to_ask_is_refused(caplog):
     shop, code = asking()
 
-    first = await ran(code, WRITES, approve=pending)
-    second = await ran(code, WRITES, resume=first.metadata["run"])
+    first = await run_program(code, WRITES, approve=pending)
+    second = await run_program(code, WRITES, resume=first.metadata["run"])
 
     assert "create-item was not approved" in second.output
-    assert (sent(shop), caplog.records) == ([], [])
+    assert (sent_requests(shop), caplog.records) == ([], [])
 
 
 def test_a_program_of_an_event_loop_that_has_ended_is_gone(caplog):
     shop, code = asking()
 
-    first = asyncio.run(ran(code, WRITES, approve=pending))
-    resumed = ran(code, WRITES, approve=lambda _: True, resume=first.metadata["run"])
+    first = asyncio.run(run_program(code, WRITES, approve=pending))
+    resumed = run_program(code, WRITES, approve=lambda _: True, resume=first.metadata["run"])
 
     assert "nothing was repeated" in asyncio.run(resumed).output
-    assert (sent(shop), caplog.records) == ([], [])
+    assert (sent_requests(shop), caplog.records) == ([], [])
 
 
 async def test_closed_tools_end_the_programs_that_wait():
     shop, code = asking()
     program = "await delete_user(7)"
-    waiting = await ran(code, program, approve=pending)
+    waiting = await run_program(code, program, approve=pending)
 
     await code.aclose()
-    resumed = await ran(code, program, approve=lambda _: True, resume=waiting.metadata["run"])
+    resumed = await run_program(
+        code, program, approve=lambda _: True, resume=waiting.metadata["run"]
+    )
 
     assert "has ended; nothing was repeated" in str(resumed)
-    assert sent(shop) == []
+    assert sent_requests(shop) == []

@@ -140,7 +140,7 @@ async def test_users_share_no_variables():
     assert same.output == 1
 
 
-async def test_answers_are_whole_inside_and_the_result_is_cut():
+async def test_responses_are_whole_inside_and_the_result_is_cut():
     shop = Shop()
     toolset = shop.toolset(settings={"max_items": 2, "max_output_chars": 100})
     code = toolset.code_tools(limits=CodeLimits(output_chars=1000))
@@ -153,7 +153,7 @@ async def test_answers_are_whole_inside_and_the_result_is_cut():
     assert "cut at 1000 characters" in flood.header_note
 
 
-async def test_a_program_is_told_once_that_responses_were_cut():
+async def test_a_program_reads_once_that_responses_were_cut():
     api = mock_api(DOCUMENT, responses={"list_items": (200, [1] * 300_000)})
     code = load_tools(DOCUMENT, client=api.client()).code_tools()
     program = "x = [await list_items() for _ in range(2)]\nlen(x)"
@@ -168,15 +168,15 @@ async def test_the_two_tools_take_few_tokens_and_find_functions():
     code = Shop().toolset().code_tools()
     _, count = token_counter()
 
-    found = await code.call("search", {"query": "create item\nprint"})
+    hits = await code.call("search", {"query": "create item\nprint"})
 
     assert [tool.name for tool in code] == ["search", "run_code"]
     assert sum(definition_cost(each, count)[1] for each in code.definitions("anthropic")) <= 400
-    assert "create_item(" in found.output
-    assert '# print: call("print", {…})' in found.output
+    assert "create_item(" in hits.output
+    assert '# print: call("print", {…})' in hits.output
 
 
-async def test_names_of_functions_are_answered_with_all_arguments():
+async def test_names_of_functions_find_them_with_all_arguments():
     code = Shop().toolset().code_tools()
 
     both = await code.call("search", {"query": "get_user delete_user"})

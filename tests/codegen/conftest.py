@@ -24,7 +24,7 @@ def out(tmp_path):
 
 
 @pytest.fixture(params=["alone", "shared", "closed"])
-def room(request, out, monkeypatch):
+def output(request, out, monkeypatch):
     """The same; beside somebody's own files; where folders cannot be swapped."""
     if request.param == "shared":
         (out / "own.py").write_text("OWN = 1\n")

@@ -58,9 +58,9 @@ async def test_without_any_server_a_call_halts_the_run(tmp_path):
     assert compile_project(tmp_path / "project", tmp_path / "compiled") == ""
 
     script = "say.(PetsTools.Tools.A.execute(%{}, nil))"
-    (said,) = await evaluate(tmp_path / "compiled", script)
+    (line,) = await evaluate(tmp_path / "compiled", script)
 
-    assert said.startswith("halt pets_tools: no base_url is configured")
+    assert line.startswith("halt pets_tools: no base_url is configured")
 
 
 @pytest.mark.long
@@ -93,9 +93,9 @@ def test_what_the_helper_cannot_call_and_what_has_another_server_is_left_out(tmp
     }
 
     report = generate(document(paths, servers=[{"url": "https://api.example"}]), tmp_path)
-    alone = generate(document(paths), tmp_path / "up", select=Select(methods=["PATCH"]))
+    patched = generate(document(paths), tmp_path / "up", select=Select(methods=["PATCH"]))
 
-    assert (report.tools, alone.tools, alone.skipped) == (("a", "b"), ("patch_up",), ())
+    assert (report.tools, patched.tools, patched.skipped) == (("a", "b"), ("patch_up",), ())
     multipart, other = report.skipped
     assert (multipart.pointer, multipart.method) == ("/paths/~1x/post", "POST")
     assert multipart.reason == "its body is multipart, which the Elixir helper does not write."
@@ -152,7 +152,7 @@ OBSTACLES = [
 
 
 @pytest.mark.parametrize(("called", "reason"), OBSTACLES, ids=[reason for _, reason in OBSTACLES])
-def test_what_the_helper_cannot_do_is_said(called, reason):
+def test_what_the_helper_cannot_do_is_reported(called, reason):
     with pytest.raises(UnwritableInElixir, match=re.escape(reason)):
         operation_data("x", called, {})
 
@@ -209,7 +209,7 @@ def test_the_project_has_the_documents_version_where_mix_takes_it(tmp_path, vers
     assert f'version: "{written}",' in (tmp_path / "mix.exs").read_text()
 
 
-def test_tools_that_came_and_went_are_told(tmp_path):
+def test_tools_that_came_and_went_are_reported(tmp_path):
     generate(TWO, tmp_path)
     newer = document(
         {"/a": {"get": operation(operationId="a"), "post": operation(operationId="c")}}

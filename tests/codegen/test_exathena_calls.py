@@ -20,7 +20,7 @@ from servers.recorder import Answer
 from openapi_tools import Settings, load_tools
 
 SPEC = Path(__file__).parents[2] / "specs" / "petstore.yaml"
-OWN = {"host", "connection", "user-agent", "accept-encoding", "te"}
+CLIENT_HEADERS = {"host", "connection", "user-agent", "accept-encoding", "te"}
 """Headers of each client's own; all others have to be the same."""
 CREDENTIALS = {"api_key": "k", "petstore_auth": "t"}
 PET = {"id": 7, "name": "Rex", "photoUrls": ["a", 'b "c"'], "category": {"id": 1, "name": "x\ny"}}
@@ -79,47 +79,51 @@ def compiled(tmp_path_factory):
     return folder
 
 
-async def one(compiled, recorder, answer, *, name="get_inventory", **more):
-    recorder.answers.append(answer)
-    arguments = more.pop("arguments", {})
-    (said,) = await made(compiled, [(name, arguments)], base_url=recorder.url, **more)
-    return said
+async def one(compiled, recorder, response, *, name="get_inventory", **options):
+    recorder.answers.append(response)
+    arguments = options.pop("arguments", {})
+    (result,) = await made(compiled, [(name, arguments)], base_url=recorder.url, **options)
+    return result
 
 
 def wire(recorded):
-    headers = {name.lower(): value for name, value in recorded.headers if name.lower() not in OWN}
+    headers = {
+        name.lower(): value
+        for name, value in recorded.headers
+        if name.lower() not in CLIENT_HEADERS
+    }
     if not recorded.body:  # of nothing, Erlang's client says more than it is told
         headers.pop("content-type", None)
         headers.pop("content-length", None)
     return recorded.method, recorded.target, headers, recorded.body
 
 
-async def by_python(recorder, given, credentials=CREDENTIALS):
+async def call_in_python(recorder, calls, credentials=CREDENTIALS):
     settings = Settings(base_url=recorder.url + "/api/v3")
     async with load_tools(SPEC, settings=settings, credentials=credentials) as toolset:
-        return [await toolset[name].execute(arguments) for name, arguments in given]
+        return [await toolset[name].execute(arguments) for name, arguments in calls]
 
 
 async def test_execute_sends_what_the_python_tool_sends(compiled, recorder):
     base = recorder.url + "/api/v3"
-    said = await made(compiled, SENT, base_url=base, credentials=CREDENTIALS)
+    results = await made(compiled, SENT, base_url=base, credentials=CREDENTIALS)
     sent = [wire(request) for request in recorder.requests]
     recorder.requests.clear()
-    await by_python(recorder, SENT)
+    await call_in_python(recorder, SENT)
 
-    assert [kind for kind, _ in said] == ["ok"] * len(SENT)
+    assert [kind for kind, _ in results] == ["ok"] * len(SENT)
     assert sent == [wire(request) for request in recorder.requests]
 
 
 async def test_arguments_that_do_not_fit_are_an_error_with_the_words_of_the_python_tool(
     compiled, recorder
 ):
-    said = await made(compiled, REFUSED, base_url=recorder.url)
-    results = await by_python(recorder, REFUSED)
+    actual = await made(compiled, REFUSED, base_url=recorder.url)
+    results = await call_in_python(recorder, REFUSED)
 
     assert recorder.requests == []
-    assert [kind for kind, _ in said] == ["error"] * len(REFUSED)
-    assert [text for _, text in said] == [str(result).split("\n")[0] for result in results]
+    assert [kind for kind, _ in actual] == ["error"] * len(REFUSED)
+    assert [text for _, text in actual] == [str(result).split("\n")[0] for result in results]
 
 
 async def test_what_is_no_json_is_an_error(compiled, recorder):
@@ -129,11 +133,11 @@ async def test_what_is_no_json_is_an_error(compiled, recorder):
     lines = [f'say.({tool}.execute(%{{"body" => {value}}}, ctx))' for value in values]
     ctx = context(base_url=recorder.url)
     lines = [f"ctx = {ctx}", *lines, f"say.({tool}.execute(1, ctx))"]
-    said = await evaluate(compiled, "\n".join(lines))
+    results = await evaluate(compiled, "\n".join(lines))
 
     assert recorder.requests == []
-    assert all(line.startswith("error /body") for line in said[:-1]), said
-    assert said[-1].startswith("error expected an object")
+    assert all(line.startswith("error /body") for line in results[:-1]), results
+    assert results[-1].startswith("error expected an object")
 
 
 @pytest.mark.parametrize(
@@ -156,7 +160,7 @@ async def test_ok_holds_a_string_whatever_the_api_sent(compiled, recorder, kind,
     assert await one(compiled, recorder, Answer(headers=headers, body=body)) == ("ok", text)
 
 
-async def test_an_error_tells_when_to_come_back_and_which_credential_is_missing(compiled, recorder):
+async def test_an_error_says_when_to_come_back_and_which_credential_is_missing(compiled, recorder):
     busy = Answer(429, headers=[("Retry-After", "7")], body=b"")
     denied = Answer(401, headers=[("Content-Type", "image/png")], body=b"\xff")
 
@@ -171,19 +175,19 @@ async def test_an_error_tells_when_to_come_back_and_which_credential_is_missing(
 
 
 async def test_a_call_whose_credential_is_missing_is_not_sent(compiled, recorder):
-    given = [("get_inventory", {}), ("get_pet_by_id", {"petId": 7}), ("get_user_by_name", {})]
-    given[2] = ("get_user_by_name", {"username": "u"})  # asks for none
-    more = {"base_url": recorder.url, "anonymous": False}
-    said = await made(compiled, given, **more)
-    other = await made(compiled, given, **more, credentials={"petstore_auth": "t0ken"})
-    results = await by_python(recorder, given, credentials={})
+    calls = [("get_inventory", {}), ("get_pet_by_id", {"petId": 7}), ("get_user_by_name", {})]
+    calls[2] = ("get_user_by_name", {"username": "u"})  # asks for none
+    options = {"base_url": recorder.url, "anonymous": False}
+    actual = await made(compiled, calls, **options)
+    other = await made(compiled, calls, **options, credentials={"petstore_auth": "t0ken"})
+    results = await call_in_python(recorder, calls, credentials={})
 
     end = "; the request was not sent. Set it in `credentials` of config :petstore_tools."
-    assert said[0] == ("error", f"Missing credential for 'api_key'{end}")
-    assert said[1] == ("error", f"Missing credential for 'api_key' or 'petstore_auth'{end}")
-    assert [kind for kind, _ in said] == ["error", "error", "ok"]
+    assert actual[0] == ("error", f"Missing credential for 'api_key'{end}")
+    assert actual[1] == ("error", f"Missing credential for 'api_key' or 'petstore_auth'{end}")
+    assert [kind for kind, _ in actual] == ["error", "error", "ok"]
     assert [kind for kind, _ in other] == ["error", "ok", "ok"]
-    assert [result.success for result in results] == [kind == "ok" for kind, _ in said]
+    assert [result.success for result in results] == [kind == "ok" for kind, _ in actual]
     targets = [request.target.rpartition("/")[2] for request in recorder.requests]
     assert targets == ["u", "7", "u", "u"]
 
@@ -207,22 +211,22 @@ async def test_a_call_whose_credential_is_missing_is_not_sent(compiled, recorder
 )
 async def test_what_the_api_repeats_of_a_credential_is_masked(compiled, recorder, repeat):
     secret = "s3Cr/et+'\"<&=;x"
-    told = repeat(secret)
-    known = {"api_key": secret, "petstore_auth": f"user:{secret}"}
-    answers = [Answer(body=f"a {told} b".encode()), Answer(403, body=f"{told}".encode())]
-    answers += [Answer(headers=[("Content-Type", "image/png")], body=told.encode())]
-    answers += [Answer(headers=[("Content-Type", f"x/{told}")], body=b"\xff")]
-    answers += [Answer(body=b"x" * 240 + told.encode())]
-    recorder.answers.extend(answers)
-    more = {"base_url": recorder.url, "credentials": known, "max_output_chars": 250}
-    said = await made(compiled, [("get_inventory", {})] * len(answers), **more)
+    echo = repeat(secret)
+    credentials = {"api_key": secret, "petstore_auth": f"user:{secret}"}
+    responses = [Answer(body=f"a {echo} b".encode()), Answer(403, body=f"{echo}".encode())]
+    responses += [Answer(headers=[("Content-Type", "image/png")], body=echo.encode())]
+    responses += [Answer(headers=[("Content-Type", f"x/{echo}")], body=b"\xff")]
+    responses += [Answer(body=b"x" * 240 + echo.encode())]
+    recorder.answers.extend(responses)
+    options = {"base_url": recorder.url, "credentials": credentials, "max_output_chars": 250}
+    results = await made(compiled, [("get_inventory", {})] * len(responses), **options)
 
-    assert [kind for kind, _ in said] == ["ok", "error", "ok", "ok", "ok"]
-    assert "***" in said[0][1]
-    assert "***" in said[1][1]
-    shown = "\n".join([*(text for _, text in said), base64_in(said[2][1])])
-    assert secret[:8] not in html.unescape(unquote(shown))
-    assert told[:9] not in shown
+    assert [kind for kind, _ in results] == ["ok", "error", "ok", "ok", "ok"]
+    assert "***" in results[0][1]
+    assert "***" in results[1][1]
+    visible = "\n".join([*(text for _, text in results), base64_in(results[2][1])])
+    assert secret[:8] not in html.unescape(unquote(visible))
+    assert echo[:9] not in visible
 
 
 def base64_in(text):
@@ -231,18 +235,19 @@ def base64_in(text):
 
 async def test_text_without_a_credential_is_left_alone(compiled, recorder):
     body = '{"a":"%2F &amp; \\u0041 \\" key"}'
-    known = {"api_key": "key", "petstore_auth": "t0ken"}  # the first is too short to be looked for
-    more = {"base_url": recorder.url, "credentials": known}
+    # The first is too short to be looked for.
+    credentials = {"api_key": "key", "petstore_auth": "t0ken"}
+    options = {"base_url": recorder.url, "credentials": credentials}
     recorder.answers.append(Answer(body=body.encode()))
 
-    assert await made(compiled, [("get_inventory", {})], **more) == [("ok", body)]
+    assert await made(compiled, [("get_inventory", {})], **options) == [("ok", body)]
 
 
 async def test_a_failing_connection_is_an_error_that_warns_of_a_second_call(compiled):
     nowhere = {"base_url": "http://127.0.0.1:1"}
-    said = await made(compiled, [("get_inventory", {}), ("place_order", {})], **nowhere)
+    results = await made(compiled, [("get_inventory", {}), ("place_order", {})], **nowhere)
 
-    assert said == [
+    assert results == [
         ("error", "GET /store/inventory: the connection failed (econnrefused)."),
         ("error", "POST /store/order: the connection failed (econnrefused); it may have run."),
     ]
@@ -258,7 +263,7 @@ async def test_a_call_ends_in_time(compiled, recorder):
     assert re.fullmatch(r"POST /store/order.*; it may have run\.", text)
 
 
-async def test_a_large_answer_is_an_error_and_a_long_text_is_cut(compiled, recorder):
+async def test_a_large_response_is_an_error_and_a_long_text_is_cut(compiled, recorder):
     large = await one(compiled, recorder, Answer(body=b"x" * 100), max_response_bytes=99)
     cut = await one(compiled, recorder, Answer(body=b"x" * 100), max_output_chars=10)
     left = await one(
@@ -305,8 +310,8 @@ async def test_a_call_without_a_usable_configuration_halts_the_run(compiled, rec
     ]
     tool = module("get_inventory")
     lines = [f"say.({tool}.execute(%{{}}, {context(**settings)}))" for settings in halts]
-    said = await evaluate(compiled, "\n".join(lines))
+    results = await evaluate(compiled, "\n".join(lines))
 
     assert recorder.requests == []
-    assert [line[:21] for line in said] == ["halt petstore_tools: "] * len(lines)
-    assert not any("pw" in line or "a\r" in line for line in said)
+    assert [line[:21] for line in results] == ["halt petstore_tools: "] * len(lines)
+    assert not any("pw" in line or "a\r" in line for line in results)

@@ -82,14 +82,14 @@ end
 """
 
 
-async def parsed(folder, values):
+async def parse_in_elixir(folder, values):
     """Return what Elixir's own parser reads; it fails on anything that is no literal."""
     for number, value in enumerate(values):
         text = write_elixir_literal(value, indent=4)
         assert unseen_in(text) == []
         (folder / f"{number:06}.literal").write_text(text, encoding="utf-8")
-    said = await evaluate(folder, PARSE)
-    return [json.loads(line.partition(" ")[2]) for line in said]
+    results = await evaluate(folder, PARSE)
+    return [json.loads(line.partition(" ")[2]) for line in results]
 
 
 @needs_elixir
@@ -98,7 +98,7 @@ async def test_elixir_reads_texts_numbers_and_containers_as_they_are(tmp_path):
     values = [[text, {text: text, "deep": [{"k": [text]}]}] for text in TEXTS.values()]
     values += [numbers, {"a": None, "b": True, "c": False}, {}, [], [[]], [{}]]
 
-    assert await parsed(tmp_path, values) == values
+    assert await parse_in_elixir(tmp_path, values) == values
 
 
 @needs_elixir
@@ -177,7 +177,7 @@ def nested(levels):
     ],
     ids=["text", "key", "infinity", "digits", "depth"],
 )
-def test_what_elixir_cannot_hold_is_said(value, reason):
+def test_what_elixir_cannot_hold_is_reported(value, reason):
     with pytest.raises(UnwritableInElixir, match=reason):
         write_elixir_literal(value)
 

@@ -29,8 +29,8 @@ def as_elixir(row):
     names = argument_names(tool.operation)
     arguments = {names.get(name, name): value for name, value in row.arguments.items()}
     data = operation_data(tool.name, tool.operation, toolset.security_schemes)
-    given = f"{elixir(tool.input_schema)}, {elixir(arguments)}"
-    return f"PetstoreTools.HTTP.call({write_elixir_literal(data)}, {given}, ctx)"
+    inputs = f"{elixir(tool.input_schema)}, {elixir(arguments)}"
+    return f"PetstoreTools.HTTP.call({write_elixir_literal(data)}, {inputs}, ctx)"
 
 
 def sorted_all(value):
@@ -40,9 +40,9 @@ def sorted_all(value):
     return not isinstance(value, list) or all(map(sorted_all, value))
 
 
-def request_of(told):
+def request_of(result):
     """Return what Req was told, as the wire tables name it."""
-    head, _, body = told.removeprefix("ok ").partition("\n\n")
+    head, _, body = result.removeprefix("ok ").partition("\n\n")
     method, url, *lines = head.split("\n")
     headers = dict(line.split(": ", 1) for line in lines)
     parts = urlsplit(url)
@@ -77,21 +77,23 @@ ASCII = "error /X_Y: a header takes one line of printable ASCII without blanks a
 @needs_elixir
 async def test_the_helper_writes_the_rows_of_the_wire_tables(tmp_path):
     assert compile_project(GOLDEN, tmp_path) == ""
-    made, left_out = [], set()
+    calls, left_out = [], set()
     for row in ROWS:
         try:
-            made.append((row, as_elixir(row)))
+            calls.append((row, as_elixir(row)))
         except UnwritableInElixir as error:
             left_out.add(str(error).split(", ")[0])
     lines = [
         f"ctx = {context(base_url=NOWHERE, anonymous=True)}",
-        *(f"say.({call})" for _, call in made),
+        *(f"say.({call})" for _, call in calls),
     ]
-    said = await evaluate(tmp_path, "\n".join(lines))
+    results = await evaluate(tmp_path, "\n".join(lines))
 
-    compared = [(row, told) for (row, _), told in zip(made, said, strict=True) if is_sorted(row)]
+    compared = [
+        (row, result) for (row, _), result in zip(calls, results, strict=True) if is_sorted(row)
+    ]
     assert len(compared) > 250
-    assert [fault for row, told in compared for fault in faults(row, told)] == []
+    assert [fault for row, result in compared for fault in faults(row, result)] == []
     assert left_out == LEFT_OUT
 
 
@@ -99,13 +101,13 @@ def is_sorted(row):
     return all(map(sorted_all, row.arguments.values()))
 
 
-def faults(row, told):
+def faults(row, result):
     """Yield where a request is another than the row's."""
-    if not told.startswith("ok "):
-        if (row.title, told) != ("Latin-1", ASCII):
-            yield row.title, told
+    if not result.startswith("ok "):
+        if (row.title, result) != ("Latin-1", ASCII):
+            yield row.title, result
         return
-    seen = request_of(told)
+    seen = request_of(result)
     for what in row.expected.keys() - CLIENTS:
         if seen.get(what) != row.expected[what]:
             yield row.title, what, row.expected[what], seen.get(what)
@@ -127,10 +129,10 @@ async def test_published_documents_compile_without_warnings(entry, tmp_path):
 
 
 async def schemas_of(compiled):
-    said = await evaluate(
+    results = await evaluate(
         compiled,
         """for module <- OtherTools.tools() do
           say.({module.name(), OtherTools.HTTP.Text.json_text(module.schema())})
         end""",
     )
-    return {name: json.loads(text) for name, text in (line.split(" ", 1) for line in said)}
+    return {name: json.loads(text) for name, text in (line.split(" ", 1) for line in results)}

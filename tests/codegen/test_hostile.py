@@ -48,8 +48,8 @@ def judge(texts, folder, layout):
         except (AssertionError, SyntaxError) as error:
             wrong[name] = repr(error)
     assert outside(folder) == before
-    for name, said in import_all(packages, folder / "cwd").items():
-        if said != said_by(load_tools(hostile(texts[name]))):
+    for name, description in import_all(packages, folder / "cwd").items():
+        if description != said_by(load_tools(hostile(texts[name]))):
             wrong[name] = "what is read back is not what was loaded"
     return wrong
 
@@ -67,25 +67,25 @@ def test_nothing_runs_and_everything_reads_back(tmp_path, texts, layout):
 def test_a_text_reaches_every_place():
     text = CODE["closes a call"]
     tools = load_tools(hostile(text))
-    said = {tool.name: tool for tool in tools}
+    by_name = {tool.name: tool for tool in tools}
     scheme = tools.security_schemes
 
     assert {tool.operation.operation_id for tool in tools} >= {text, text + "b"}
-    assert said["tags"].tags == (text, text)
-    assert said["texts"].description.count(RUN) > 0
-    assert said["key"].path == f"/{text}"
-    assert said["path"].path == f"/path/{{{text}}}"
+    assert by_name["tags"].tags == (text, text)
+    assert by_name["texts"].description.count(RUN) > 0
+    assert by_name["key"].path == f"/{text}"
+    assert by_name["path"].path == f"/path/{{{text}}}"
     # Header and cookie names have an alphabet of their own.
-    assert [p.name for p in said["header"].operation.parameters] == []
-    assert [p.name for p in said["cookie"].operation.parameters] == []
-    assert [p.name for p in said["query"].operation.parameters] == [text]
-    assert said["values"].input_schema["properties"]["v"]["enum"] == schema(text)["enum"]
-    assert said["media"].operation.body.media_type == text
-    assert said["media2"].operation.body.media_type == f"text/{text}"
-    assert said["server"].operation.servers[1].url == text
-    assert said["server"].operation.servers[0].variables[text].default == text
-    assert said["security"].operation.security[0] == {text: (text,)}
-    assert text in json.dumps(said["shared_put"].input_schema["$defs"]).replace('\\"', '"')
+    assert [p.name for p in by_name["header"].operation.parameters] == []
+    assert [p.name for p in by_name["cookie"].operation.parameters] == []
+    assert [p.name for p in by_name["query"].operation.parameters] == [text]
+    assert by_name["values"].input_schema["properties"]["v"]["enum"] == schema(text)["enum"]
+    assert by_name["media"].operation.body.media_type == text
+    assert by_name["media2"].operation.body.media_type == f"text/{text}"
+    assert by_name["server"].operation.servers[1].url == text
+    assert by_name["server"].operation.servers[0].variables[text].default == text
+    assert by_name["security"].operation.security[0] == {text: (text,)}
+    assert text in json.dumps(by_name["shared_put"].input_schema["$defs"]).replace('\\"', '"')
     assert scheme[text].name == text
     assert scheme["oauth"].flows[text]["scopes"] == {text: text}
     assert scheme["connect"].openid_connect_url == text
@@ -161,11 +161,11 @@ def test_tools_named_as_what_stands_beside_them(tmp_path, layout):
     ]
     ids += ["any", "operation_tool", "parameter", "settings", "json", "load", "mount", "schemas"]
     large = {"type": "object", "description": "word " * 60}
-    members = {name: {"$ref": f"#/components/schemas/{name}"} for name in ("Pet", "AJ", "INDEX")}
-    body = {"content": {"application/json": {"schema": {"type": "object", "properties": members}}}}
+    schemas = {name: {"$ref": f"#/components/schemas/{name}"} for name in ("Pet", "AJ", "INDEX")}
+    body = {"content": {"application/json": {"schema": {"type": "object", "properties": schemas}}}}
     source = document(
         {f"/{name}": {"post": operation(operationId=name, requestBody=body)} for name in ids},
-        components={"schemas": dict.fromkeys(members, large)},
+        components={"schemas": dict.fromkeys(schemas, large)},
     )
 
     assert [name for name, *_ in generated_soundly(source, tmp_path, layout)] == ids
@@ -178,16 +178,16 @@ def test_a_class_is_found_by_its_own_name(tmp_path):
 
     with imported(tmp_path / "out", "museum_tools") as package:
         classes = [name for name in dir(package) if name[0].isupper()]
-        found = {name: getattr(package, name).name for name in classes}
+        names = {name: getattr(package, name).name for name in classes}
 
-    assert sorted(found.values()) == sorted(load_tools(source)._tools)
-    assert found["ToolNone"] == "none"
-    assert found["ToolValueError"] == "value_error"
-    assert found["ToolINDEX"] == "i_n_d_e_x"
-    assert found["Index"] == "index"
+    assert sorted(names.values()) == sorted(load_tools(source)._tools)
+    assert names["ToolNone"] == "none"
+    assert names["ToolValueError"] == "value_error"
+    assert names["ToolINDEX"] == "i_n_d_e_x"
+    assert names["Index"] == "index"
 
 
-def test_what_extensions_say_is_not_heard(tmp_path):
+def test_what_extensions_say_is_ignored(tmp_path):
     text = "evil_module"
     extensions = dict.fromkeys(("x-python-import", "x-customTypePath", "customTypePath"), text)
     node = {"type": "string", **extensions}
@@ -195,7 +195,7 @@ def test_what_extensions_say_is_not_heard(tmp_path):
     paths = {"/a": {"post": operation(requestBody=body, **extensions)}}
     files = generate(document(paths, **extensions), tmp_path / "out")
 
-    assert not [path for path, found in files.items() if re.search(rf"import.*{text}", found)]
+    assert not [path for path, content in files.items() if re.search(rf"import.*{text}", content)]
     assert MARK not in "".join(files.values())
 
 
@@ -204,6 +204,6 @@ def test_settings_of_a_user_are_no_code_either(tmp_path, layout):
     source = document({"/a": {"get": operation(operationId="a")}})
     settings = Settings(media_types=(RUN, '"', "\\"), prefix="INDE-")
 
-    (said,) = generated_soundly(source, tmp_path, layout, settings=settings)
+    (description,) = generated_soundly(source, tmp_path, layout, settings=settings)
 
-    assert said[0] == "INDE-a"
+    assert description[0] == "INDE-a"

@@ -20,7 +20,7 @@ LAYOUTS = ("package", "module")
 
 
 @pytest.mark.parametrize(
-    ("title", "shown"),
+    ("title", "cell"),
     [
         ("<b>x</b> & [y](z)", "<b>x</b> & [y](z)"),
         ("a|b\\|c", "a|b\\|c"),
@@ -38,7 +38,7 @@ LAYOUTS = ("package", "module")
         ("First line.\nSecond.", "First line."),
     ],
 )
-def test_the_list_of_tools_shows_a_text_as_it_is(tmp_path, title, shown):
+def test_the_list_of_tools_shows_a_text_as_it_is(tmp_path, title, cell):
     # Descriptions come from the loader, which takes markup out; a record takes any.
     from openapi_tools.codegen.package_data import PackageData, ToolRecord
     from openapi_tools.codegen.render import render_files
@@ -50,7 +50,7 @@ def test_the_list_of_tools_shows_a_text_as_it_is(tmp_path, title, shown):
 
     text = render_files(contents, layout="package")["README.md"]
 
-    assert read_me(text) == [["a", "GET /a", shown]]
+    assert read_me(text) == [["a", "GET /a", cell]]
     text.encode()
 
 
@@ -138,8 +138,8 @@ def test_huge_and_deep_values_are_written_and_read(tmp_path, layout):
         for name, s in schemas.items()
     }
     paths |= {
-        f"/{name}": {"get": operation(operationId=name, parameters=[_query(found)])}
-        for name, found in {"q": schemas["default"], "r": schemas["numbers"]}.items()
+        f"/{name}": {"get": operation(operationId=name, parameters=[_query(node)])}
+        for name, node in {"q": schemas["default"], "r": schemas["numbers"]}.items()
     }
     paths["/" + "x" * 1_000_000] = {"get": operation(operationId="path", tags=["x" * 1_000_000])}
     schemes = {"o": {"type": "oauth2", "flows": {"implicit": flow}}}

@@ -81,15 +81,15 @@ def test_a_long_name_is_cut_and_gets_a_hash():
 def test_names_are_all_different_and_do_not_depend_on_later_ones(claims):
     names, fewer = Names(), Names()
 
-    found = [names.claim(wanted, whose=whose) for wanted, whose in claims]
+    results = [names.claim(word, whose=whose) for word, whose in claims]
 
-    assert len(set(found)) == len(found)
-    assert all(re.fullmatch(r"[a-z_0-9]{1,66}", name) for name in found)
+    assert len(set(results)) == len(results)
+    assert all(re.fullmatch(r"[a-z_0-9]{1,66}", name) for name in results)
     half = claims[: len(claims) // 2]
-    assert [fewer.claim(wanted, whose=whose) for wanted, whose in half] == found[: len(half)]
+    assert [fewer.claim(word, whose=whose) for word, whose in half] == results[: len(half)]
 
 
-def test_classes_of_tools_that_read_alike_are_told_apart():
+def test_classes_of_tools_that_read_alike_are_distinguished():
     classes = Names(["PET"])
 
     assert classes.claim_class("a_b") == "AB"
@@ -101,8 +101,8 @@ def test_classes_of_tools_that_read_alike_are_told_apart():
 def test_no_tool_hides_a_builtin_or_a_name_of_the_templates():
     used = {"Any", "ClassVar", "OperationTool", "Operation", "Parameter", "Toolset", "Callable"}
     used |= {"Mapping", "Select", "RequestBody", *TAKEN_CONSTANTS}
-    wanted = [*vars(builtins), *keyword.kwlist, *keyword.softkwlist, *used]
-    snake = [re.sub("(?<=[a-z])(?=[A-Z])", "_", name).strip("_").lower() for name in wanted]
+    words = [*vars(builtins), *keyword.kwlist, *keyword.softkwlist, *used]
+    snake = [re.sub("(?<=[a-z])(?=[A-Z])", "_", name).strip("_").lower() for name in words]
 
     names = {Names().claim_class(tool) for tool in [*snake, "i_n_d_e_x", "s_e_t_t_i_n_g_s"]}
 

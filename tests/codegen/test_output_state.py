@@ -25,20 +25,20 @@ FILES = {"museum_tools/py.typed": "", "README.md": "readme"}
 PATHS = st.from_regex(r"a[A-Za-z0-9_.-]{0,8}(/[a-z]{1,8})?", fullmatch=True)
 
 
-def data_of(*tools, **members):
+def data_of(*tools, **fields):
     records = (ToolRecord(tool, "", {}, Operation("GET", "/")) for tool in tools)
-    return PackageData(members.pop("api", "museum"), tuple(records), **members)
+    return PackageData(fields.pop("api", "museum"), tuple(records), **fields)
 
 
-def written(files, data, layout="package"):
+def write_manifest(files, data, layout="package"):
     """The text of the manifest, which is the last file."""
-    *others, (_, text) = add_manifest(files, data, layout=layout).items()
-    assert others == [*files.items()]
+    *rest, (_, text) = add_manifest(files, data, layout=layout).items()
+    assert rest == [*files.items()]
     return text
 
 
 DATA = data_of("events_list", "events_create", title="Museum", version="1.0", document_hash="0")
-TEXT = written(FILES, DATA)
+TEXT = write_manifest(FILES, DATA)
 MUSEUM = Manifest(
     "museum",
     "package",
@@ -47,8 +47,8 @@ MUSEUM = Manifest(
 )
 
 
-def changed(**members):
-    return json.dumps({**json.loads(TEXT), **members})
+def change_manifest(**fields):
+    return json.dumps({**json.loads(TEXT), **fields})
 
 
 @pytest.mark.long
@@ -61,24 +61,26 @@ def changed(**members):
 def test_a_manifest_reads_back_equal_and_is_visible(files, tools, text, layout):
     data = data_of(*tools, api=text, title=text, version=text, document_hash=text)
 
-    manifest = written(files, data, layout)
+    manifest = write_manifest(files, data, layout)
 
     digests = {path: sha256_of(content.encode()) for path, content in files.items()}
     assert unseen_in(manifest) == []
-    found = read_manifest(manifest)
-    assert replace(found, short_names={}) == Manifest(text, layout, tuple(tools), digests)
+    result = read_manifest(manifest)
+    assert replace(result, short_names={}) == Manifest(text, layout, tuple(tools), digests)
 
 
 def test_a_delete_character_is_an_escape():
-    assert "\\u007f" in written({}, data_of(api="a", title="\x7f", version="1", document_hash="0"))
+    assert "\\u007f" in write_manifest(
+        {}, data_of(api="a", title="\x7f", version="1", document_hash="0")
+    )
 
 
-def test_members_of_later_versions_and_a_lone_surrogate_do_no_harm():
-    text = written(FILES, replace(DATA, title="\ud800 \u202e\x00"))
+def test_keys_of_later_versions_and_a_lone_surrogate_do_no_harm():
+    text = write_manifest(FILES, replace(DATA, title="\ud800 \u202e\x00"))
     document = {**json.loads(text)["document"], "pages": 3}
 
     assert document["title"] == "\ud800 \u202e\x00"
-    assert read_manifest(changed(extra={"a": 1}, document=document)) == MUSEUM
+    assert read_manifest(change_manifest(extra={"a": 1}, document=document)) == MUSEUM
 
 
 NONE = [
@@ -96,7 +98,7 @@ WRONG: list[dict[str, object]] = [
 ]
 
 
-@pytest.mark.parametrize("text", [*NONE, *(changed(**members) for members in WRONG)])
+@pytest.mark.parametrize("text", [*NONE, *(change_manifest(**fields) for fields in WRONG)])
 def test_any_other_text_is_not_a_manifest(text):
     assert read_manifest(text) is None
 
@@ -104,11 +106,11 @@ def test_any_other_text_is_not_a_manifest(text):
 def test_every_file_that_a_valid_manifest_lists_is_read(out, tmp_path):
     (out / "own.py").write_text("mine")
 
-    found = read_output(out, manifest=MANIFEST)
+    output = read_output(out, manifest=MANIFEST)
     (out / MANIFEST).write_text("{")
 
-    assert found == OLD
-    assert next(iter(found)) == MANIFEST
+    assert output == OLD
+    assert next(iter(output)) == MANIFEST
     assert read_output(out, manifest=MANIFEST) == {MANIFEST: "{"}
     assert read_output(tmp_path / "nowhere", manifest=MANIFEST) == {}
 
@@ -122,7 +124,7 @@ def test_what_cannot_be_read_is_left_out_and_no_link_followed(out, tmp_path):
     (out / "museum_tools/__init__.py").mkdir()
     (out / "museum_tools/tools_events.py").symlink_to(tmp_path / "secret")
 
-    found = read_output(out, manifest=MANIFEST)
+    output = read_output(out, manifest=MANIFEST)
 
     left_out = {"README.md", "museum_tools/__init__.py", "museum_tools/tools_events.py", *STALE}
-    assert OLD.keys() - found.keys() == left_out
+    assert OLD.keys() - output.keys() == left_out

@@ -22,21 +22,21 @@ TOKEN = "ghp_" + "a1" * 18
 
 
 @pytest.mark.parametrize(
-    ("given", "kept"),
+    ("options", "kept"),
     [
         ({"prefix": "", "body": "flat", "timeout": 1, "base_url": "http://x"}, {}),
         ({"media_types": ["text/plain"], "body": "nested", "description_chars": 99},
          {"body": "nested", "description_chars": 99, "media_types": ("text/plain",)}),
     ],
 )  # fmt: skip
-def test_only_settings_that_shape_tools_and_are_no_defaults_are_kept(given, kept):
-    settings = Settings(**given)
+def test_only_settings_that_shape_tools_and_are_no_defaults_are_kept(options, kept):
+    settings = Settings(**options)
     toolset = load_tools(document({"/a": {"get": operation()}}), settings=settings)
 
-    found = collect_package_data(toolset, api="pets", settings=settings).settings
+    result = collect_package_data(toolset, api="pets", settings=settings).settings
 
-    assert found == kept
-    assert [*found] == [*kept]
+    assert result == kept
+    assert [*result] == [*kept]
 
 
 @pytest.mark.parametrize(
@@ -63,12 +63,12 @@ def test_the_hash_is_that_of_the_data_not_of_its_spelling():
     assert hash_document({"a": 1, "b": 2}) != hash_document({"b": 2, "a": 1})
 
 
-def found(schema):
+def find_secrets(schema):
     return [*secret_warnings([ToolRecord("tool", "Text.", schema, Operation("GET", "/a"))])]
 
 
 def about(name, **schema):
-    return found({"type": "object", "properties": {name: schema}})
+    return find_secrets({"type": "object", "properties": {name: schema}})
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_ordinary_words_are_none(name, schema):
     assert about(name, **schema) == []
 
 
-def test_a_value_is_found_at_any_depth_and_told_once():
+def test_a_value_is_found_at_any_depth_and_reported_once():
     inner: Any = {"properties": {"password": {"default": "abc12345"}}}
     for _ in range(5_000):
         inner = {"items": inner}
@@ -131,7 +131,7 @@ def test_a_value_is_found_at_any_depth_and_told_once():
         "$defs": {"Deep": {"anyOf": [{"additionalProperties": inner}]}, "Key": {"default": TOKEN}},
     }
 
-    assert sorted(found(schema)) == [
+    assert sorted(find_secrets(schema)) == [
         f"tool: the default or example of {name!r} looks like a secret."
         for name in ("Key", "password")
     ]

@@ -40,10 +40,10 @@ def test_a_definition_stands_once_and_stays_when_another_tool_comes():
     one = record("a", "x", definitions={"Pet": LONG, "Id": {"type": "string"}})
     other = record("b", "y", definitions={"Pet": LONG})
 
-    found, more = plan(one), plan(one, other)
+    small, large = plan(one), plan(one, other)
 
-    (tool,) = found.modules[0].tools
-    assert (found.schemas, (tool,)) == (more.schemas, more.modules[0].tools)
+    (tool,) = small.modules[0].tools
+    assert (small.schemas, (tool,)) == (large.schemas, large.modules[0].tools)
     assert '"$defs": {"Pet": schemas.PET, "Id": {"type": "string"}},' in tool.statements[2]
 
 
@@ -51,13 +51,13 @@ def test_definitions_of_one_name_that_differ_are_two():
     other = {**LONG, "maxLength": 9}
     tools = [record(f"t{n}", definitions={"Pet": LONG if n < 2 else other}) for n in range(4)]
 
-    found = plan(*tools)
+    layout = plan(*tools)
 
-    names = [statement.partition(":")[0] for statement in found.schemas[0].statements]
+    names = [statement.partition(":")[0] for statement in layout.schemas[0].statements]
     assert len(names) == 2
     assert names[0] == "PET"
     assert re.fullmatch(r"PET_[0-9a-f]{6}", names[1])
-    assert f"schemas.{names[1]}" in found.modules[0].tools[3].statements[2]
+    assert f"schemas.{names[1]}" in layout.modules[0].tools[3].statements[2]
 
 
 def deep(levels):
@@ -72,12 +72,12 @@ def test_a_schema_that_nests_too_deep_is_json_text_without_references():
     tools = [record(name, definitions=shared) for name in "ab"]
     tools += [ToolRecord("c", "Text.", {**deep(60), "$defs": {"Pet": LONG}}, tools[0].operation)]
 
-    found = plan(*tools)
+    layout = plan(*tools)
 
-    a, _, c = found.modules[0].tools
+    a, _, c = layout.modules[0].tools
     assert "json.loads(" not in a.statements[2]
     assert a.schemas == {"schemas"}
-    assert any("json.loads(" in statement for statement in found.schemas[0].statements)
+    assert any("json.loads(" in statement for statement in layout.schemas[0].statements)
     assert "json.loads(" in c.statements[2]
     assert c.schemas == frozenset()
     assert "word word" in c.statements[2]
@@ -139,12 +139,12 @@ THINGS = st.lists(st.tuples(KEYS, st.integers(1, 900)), max_size=60)
 def test_everything_is_in_one_part_in_order_and_no_part_is_too_long(things, always):
     listed = [ModuleItem(number, key, lines) for number, (key, lines) in enumerate(things)]
 
-    found = list(split_modules(listed, always=always))
+    parts = list(split_modules(listed, always=always))
 
-    assert sorted(thing for _, part in found for thing in part) == list(range(len(things)))
-    assert all(part == sorted(part) for _, part in found)
-    assert len({steps for steps, _ in found}) == len(found)
-    for _, part in found:
+    assert sorted(thing for _, part in parts for thing in part) == list(range(len(things)))
+    assert all(part == sorted(part) for _, part in parts)
+    assert len({steps for steps, _ in parts}) == len(parts)
+    for _, part in parts:
         alike = len({things[number][0] for number in part}) == 1
         assert alike or sum(things[number][1] for number in part) <= MOST_LINES
 
@@ -153,9 +153,9 @@ def test_everything_is_in_one_part_in_order_and_no_part_is_too_long(things, alwa
 def test_what_is_added_to_one_tag_moves_nothing_of_another(things, added):
     listed = [ModuleItem((key, number), key, lines) for number, (key, lines) in enumerate(things)]
     (key, lines) = added
-    more = [*listed, ModuleItem((key, len(things)), key, lines)]
+    larger = [*listed, ModuleItem((key, len(things)), key, lines)]
 
-    before, after = (dict(split_modules(part, always=1)) for part in (listed, more))
+    before, after = (dict(split_modules(part, always=1)) for part in (listed, larger))
 
-    others = {steps: part for steps, part in before.items() if steps[0] != key[0]}
-    assert {steps: part for steps, part in after.items() if steps[0] != key[0]} == others
+    rest = {steps: part for steps, part in before.items() if steps[0] != key[0]}
+    assert {steps: part for steps, part in after.items() if steps[0] != key[0]} == rest

@@ -37,9 +37,9 @@ FILTER: dict[str, Any] = {"type": "object", "enum": [{}, []]}
 '''
 
 
-def tool(value="{}", *, operation='Operation("GET", "/x")', more="", name="x"):
+def tool(value="{}", *, operation='Operation("GET", "/x")', extra="", name="x"):
     """The source of a module with one tool whose input schema is written as given."""
-    return f"""{HEAD}{more}
+    return f"""{HEAD}{extra}
 class X(OperationTool):
     name = "{name}"
     description = ""
@@ -48,8 +48,8 @@ class X(OperationTool):
 """
 
 
-def schema_of(value, **more):
-    files = {"a/tools.py": tool(value, **more), "a/schemas.py": SCHEMAS}
+def schema_of(value, **options):
+    files = {"a/tools.py": tool(value, **options), "a/schemas.py": SCHEMAS}
     return read_records(files)["x"].input_schema
 
 
@@ -96,7 +96,7 @@ OPERATION_FAULTS = [
         *(("operation", *row) for row in OPERATION_FAULTS),
     ],
 )
-def test_what_only_running_could_tell_is_an_error_that_names_the_line(attribute, value, reason):
+def test_what_only_running_could_show_is_an_error_that_names_the_line(attribute, value, reason):
     source = tool(value) if attribute == "input_schema" else tool(operation=value)
     files = {"a/tools.py": source, "a/schemas.py": SCHEMAS}
 
@@ -127,17 +127,17 @@ SHADOWS = {
 @pytest.mark.parametrize("value", SHADOWS)
 def test_a_name_that_means_something_else_here_is_not_taken_for_ours(value):
     reason = "not a literal|not of type Operation|not a module of the package"
-    for more in SHADOWS[value]:
+    for extra in SHADOWS[value]:
         with pytest.raises(UnreadableTool, match=reason):
-            schema_of(value, more=f"{more}\n")
+            schema_of(value, extra=f"{extra}\n")
 
 
 def test_a_constant_may_not_refer_to_another_one():
     with pytest.raises(UnreadableTool, match="not a literal"):
-        schema_of("{}", operation="Operation(*A)", more="A = [B]\nB = [A]\n")
-    for more in ('A = {"a": B}\nB = {"a": A}\n', "A = schemas.FILTER\n", "A = A\n"):
+        schema_of("{}", operation="Operation(*A)", extra="A = [B]\nB = [A]\n")
+    for extra in ('A = {"a": B}\nB = {"a": A}\n', "A = schemas.FILTER\n", "A = A\n"):
         with pytest.raises(UnreadableTool, match="not a literal"):
-            schema_of('{"a": A}', more=more)
+            schema_of('{"a": A}', extra=extra)
 
 
 @pytest.mark.parametrize("missing", ["name", "description", "input_schema", "operation"])
@@ -157,13 +157,13 @@ def test_what_cannot_be_read_is_listed_beside_the_rest():
         "a/tools_d.py": tool('{"a": 1}', name="d"),
         "a/tools_e.py": tool(name="d"),
     }
-    found: list[UnreadableTool] = []
+    faults: list[UnreadableTool] = []
 
-    records = read_records(files, unreadable=found)
+    records = read_records(files, unreadable=faults)
 
     assert list(records) == ["d"]
     assert records["d"].input_schema == {"a": 1}
-    assert [(fault.path, fault.tool) for fault in found] == [
+    assert [(fault.path, fault.tool) for fault in faults] == [
         ("a/tools_a.py", "a"),
         ("a/tools_b.py", ""),
         ("a/tools_c.py", ""),
@@ -172,13 +172,13 @@ def test_what_cannot_be_read_is_listed_beside_the_rest():
 
 
 def test_a_shared_module_that_cannot_be_parsed_spoils_only_the_tools_that_need_it():
-    found: list[UnreadableTool] = []
+    faults: list[UnreadableTool] = []
     files = {"a/x.py": tool("schemas.FILTER"), "a/y.py": tool(name="y"), "a/schemas.py": "x = ("}
 
-    records = read_records(files, unreadable=found)
+    records = read_records(files, unreadable=faults)
 
     assert list(records) == ["y"]
-    assert [(f.path, f.line, f.tool) for f in found] == [("a/schemas.py", 1, "x")]
+    assert [(f.path, f.line, f.tool) for f in faults] == [("a/schemas.py", 1, "x")]
 
 
 @pytest.mark.parametrize(
@@ -226,9 +226,9 @@ def test_a_damaged_file_is_read_or_refused_but_never_crashes(data):
     inserted = data.draw(
         st.sampled_from(["", "(", "*", "x", '"', "\n", "=", " ", "1", "\x00", "{"])
     )
-    found: list[UnreadableTool] = []
+    faults: list[UnreadableTool] = []
 
     damaged = EVENTS[:start] + inserted + EVENTS[end:]
-    records = read_records({**FILES, "museum_tools/tools_events.py": damaged}, unreadable=found)
+    records = read_records({**FILES, "museum_tools/tools_events.py": damaged}, unreadable=faults)
 
-    assert len(records) + len(found) <= 5
+    assert len(records) + len(faults) <= 5

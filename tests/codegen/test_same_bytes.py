@@ -78,8 +78,8 @@ def generated_in(folder, environment):
 
 
 def table(name, spec, **options):
-    members = {"spec": spec.name, "output": f"out/{name}", **options}
-    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in members.items()]
+    fields = {"spec": spec.name, "output": f"out/{name}", **options}
+    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in fields.items()]
     return "\n".join([f"[tool.openapi-tools.generate.{name}]", *lines, "\n"])
 
 
@@ -154,9 +154,9 @@ def test_a_selection_changes_nothing_in_the_tools_that_are_left(name, tmp_path):
     whole, selected = classes_in(tmp_path / "all"), classes_in(tmp_path / "some")
 
     with imported(tmp_path / "some", "api_tools") as package:
-        found = said(package.load())
+        facts = said(package.load())
 
-    assert differences(found, said(loaded.select(select))) == []
+    assert differences(facts, said(loaded.select(select))) == []
     assert len(selected) == len(select.names)
     # A schema that several tools share may be left with one of them, and moves there.
     changed = {name for name, text in selected.items() if text != whole[name]}

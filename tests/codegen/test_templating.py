@@ -77,8 +77,8 @@ def record(name, description="Text.", **operation):
     return ToolRecord(name, description, schema, Operation("GET", f"/{name}", **operation))
 
 
-def package(*records, layout="package", **members):
-    return render_files(PackageData("big_pets", records, **members), layout=layout)
+def package(*records, layout="package", **fields):
+    return render_files(PackageData("big_pets", records, **fields), layout=layout)
 
 
 @pytest.mark.parametrize(
@@ -100,11 +100,11 @@ def package(*records, layout="package", **members):
 def test_a_version_that_packages_cannot_have_is_zero(version, written):
     files = package(record("a"), version=version)
 
-    found = tomllib.loads(files["pyproject.toml"])["project"]
+    project = tomllib.loads(files["pyproject.toml"])["project"]
     assert "1 operation of an API" in files["README.md"]
-    assert (found["name"], found["version"]) == ("big-pets-tools", written)
-    assert found["dependencies"] == [f"openapi-tools>={RUNTIME_VERSION}"]
-    assert found["entry-points"] == {
+    assert (project["name"], project["version"]) == ("big-pets-tools", written)
+    assert project["dependencies"] == [f"openapi-tools>={RUNTIME_VERSION}"]
+    assert project["entry-points"] == {
         "amplifier.modules": {"tool-big-pets": "amplifier_module_tool_big_pets:mount"}
     }
 

@@ -42,21 +42,21 @@ def test_an_absent_folder_is_made_with_those_above_it(tmp_path):
     assert [path.name for path in (tmp_path / "a" / "b").iterdir()] == ["out"]
 
 
-def test_only_what_differs_is_written_and_comparing_says_so_before(room):
-    kept = {path: inode(room / path) for path in SAME}
-    foreign = {path: text for path, text in files_in(room).items() if path not in OLD}
+def test_only_what_differs_is_written_and_comparing_says_so_before(output):
+    kept = {path: inode(output / path) for path in SAME}
+    foreign = {path: text for path, text in files_in(output).items() if path not in OLD}
 
-    with nothing_changes(room.parent):
-        told = plan_files(room, NEW, manifest=MANIFEST)
-        again = write_files(room, OLD, manifest=MANIFEST)
-    placed = write_files(room, NEW, manifest=MANIFEST)
+    with nothing_changes(output.parent):
+        report = plan_files(output, NEW, manifest=MANIFEST)
+        again = write_files(output, OLD, manifest=MANIFEST)
+    placed = write_files(output, NEW, manifest=MANIFEST)
 
     assert again[:5] == ((), tuple(sorted(OLD)), (), (), ())
-    assert told[:5] == placed[:5] == (CHANGED, SAME, STALE, (), ())
-    assert files_in(room) == {**NEW, **foreign}
-    assert not (room / "museum_tools" / "old").exists()
-    assert {path: inode(room / path) for path in SAME} == kept
-    assert [path.name for path in room.parent.iterdir()] == ["out"]
+    assert report[:5] == placed[:5] == (CHANGED, SAME, STALE, (), ())
+    assert files_in(output) == {**NEW, **foreign}
+    assert not (output / "museum_tools" / "old").exists()
+    assert {path: inode(output / path) for path in SAME} == kept
+    assert [path.name for path in output.parent.iterdir()] == ["out"]
 
 
 def closed_above(out, monkeypatch):
@@ -123,34 +123,34 @@ def test_modes_are_the_usual_ones(tmp_path, mask, folder, file, shared):
 
 
 @POSIX
-def test_folders_keep_their_modes(room, tmp_path):
-    room.chmod(0o775)
-    (room / "museum_tools").chmod(0o711)
+def test_folders_keep_their_modes(output, tmp_path):
+    output.chmod(0o775)
+    (output / "museum_tools").chmod(0o711)
     empty = tmp_path / "empty"
     empty.mkdir(0o750)
 
-    write_files(room, NEW, manifest=MANIFEST)
+    write_files(output, NEW, manifest=MANIFEST)
     write_files(empty, NEW, manifest=MANIFEST)
 
-    folders = (room, room / "museum_tools", empty)
+    folders = (output, output / "museum_tools", empty)
     assert [folder.stat().st_mode & 0o777 for folder in folders] == [0o775, 0o711, 0o750]
 
 
-def test_an_edited_file_stops_everything_but_force(room):
+def test_an_edited_file_stops_everything_but_force(output):
     edited = ("README.md", "museum_tools/__init__.py")
     for path in edited:
-        (room / path).write_text("Mine.\n")
+        (output / path).write_text("Mine.\n")
 
-    with nothing_changes(room), pytest.raises(OutputError) as failure:
-        write_files(room, NEW, manifest=MANIFEST)
-    told = plan_files(room, NEW, manifest=MANIFEST)
-    placed = write_files(room, NEW, manifest=MANIFEST, force=True)
+    with nothing_changes(output), pytest.raises(OutputError) as failure:
+        write_files(output, NEW, manifest=MANIFEST)
+    report = plan_files(output, NEW, manifest=MANIFEST)
+    placed = write_files(output, NEW, manifest=MANIFEST, force=True)
 
-    assert failure.value.path == str(room)
+    assert failure.value.path == str(output)
     assert "README.md, museum_tools/__init__.py: edited by hand" in failure.value.reason
     assert "--force" in failure.value.reason
-    assert told.edited == placed.edited == edited
-    assert NEW.items() <= files_in(room).items()
+    assert report.edited == placed.edited == edited
+    assert NEW.items() <= files_in(output).items()
 
 
 def test_many_edited_files_are_counted(tmp_path):
@@ -164,23 +164,23 @@ def test_many_edited_files_are_counted(tmp_path):
 
 
 @pytest.mark.parametrize("text", [None, '{"generator": "openapi-tools",\n<<<<<<< ours\n'])
-def test_without_a_manifest_the_first_line_tells_our_files(room, text):
-    (room / MANIFEST).unlink()
+def test_without_a_manifest_the_first_line_marks_our_files(output, text):
+    (output / MANIFEST).unlink()
     if text is not None:
-        (room / MANIFEST).write_text(text)
+        (output / MANIFEST).write_text(text)
 
     with pytest.raises(OutputError, match=r"README\.md, .*edited by hand"):
-        write_files(room, NEW, manifest=MANIFEST)
-    write_files(room, NEW, manifest=MANIFEST, force=True)
+        write_files(output, NEW, manifest=MANIFEST)
+    write_files(output, NEW, manifest=MANIFEST, force=True)
 
-    assert NEW.items() <= files_in(room).items()
-    assert STALE[0] in files_in(room)
+    assert NEW.items() <= files_in(output).items()
+    assert STALE[0] in files_in(output)
 
 
-def test_a_manifest_that_an_editor_laid_out_anew_is_no_edit(room):
-    (room / MANIFEST).write_text(json.dumps(json.loads(OLD[MANIFEST])))
+def test_a_manifest_that_an_editor_reformatted_is_no_edit(output):
+    (output / MANIFEST).write_text(json.dumps(json.loads(OLD[MANIFEST])))
 
-    placed = write_files(room, NEW, manifest=MANIFEST)
+    placed = write_files(output, NEW, manifest=MANIFEST)
 
     assert placed.edited == ()
     assert placed.removed == STALE
@@ -223,14 +223,14 @@ def test_a_folder_with_a_file_of_the_user_stays(out, path):
     assert (out / "notes").is_dir()
 
 
-def test_compiled_modules_go_with_their_folder(room):
+def test_compiled_modules_go_with_their_folder(output):
     for folder in ("museum_tools", "museum_tools/old"):
-        (room / folder / "__pycache__").mkdir()
-        (room / folder / "__pycache__" / "tools.cpython-311.pyc").write_bytes(b"\0")
+        (output / folder / "__pycache__").mkdir()
+        (output / folder / "__pycache__" / "tools.cpython-311.pyc").write_bytes(b"\0")
 
-    write_files(room, NEW, manifest=MANIFEST)
+    write_files(output, NEW, manifest=MANIFEST)
 
-    assert not (room / "museum_tools" / "old").exists()
+    assert not (output / "museum_tools" / "old").exists()
 
 
 @pytest.mark.parametrize("path", ["../victim", "/victim", ".git/config", "museum_tools/../own.py"])
@@ -379,10 +379,10 @@ def test_the_last_check_before_writing_is_on_the_real_folder(tmp_path, path):
 def test_names_that_differ_in_case_only_and_a_text_that_is_no_text_are_refused(
     tmp_path, files, message
 ):
-    more = files if isinstance(files, dict) else dict.fromkeys(files, "")
+    extra_files = files if isinstance(files, dict) else dict.fromkeys(files, "")
 
     with pytest.raises(OutputError, match=message):
-        write_files(tmp_path / "out", {**OLD, **more}, manifest=MANIFEST)
+        write_files(tmp_path / "out", {**OLD, **extra_files}, manifest=MANIFEST)
 
     assert list(tmp_path.iterdir()) == []
 
@@ -408,18 +408,18 @@ def test_a_long_name_leaves_room_for_the_staging_folder(tmp_path, name):
 
 @POSIX
 @pytest.mark.parametrize("locked", ["", "museum_tools", "museum_tools/old", "README.md"])
-def test_what_is_read_only_stays_as_it_is(room, locked):
-    mode = (room / locked).stat().st_mode
-    (room / locked).chmod(mode & 0o555)
+def test_what_is_read_only_stays_as_it_is(output, locked):
+    mode = (output / locked).stat().st_mode
+    (output / locked).chmod(mode & 0o555)
 
     try:
-        with nothing_changes(room), pytest.raises(OutputError, match="is read-only") as failure:
-            write_files(room, NEW, manifest=MANIFEST)
-        assert write_files(room, OLD, manifest=MANIFEST).written == ()
+        with nothing_changes(output), pytest.raises(OutputError, match="is read-only") as failure:
+            write_files(output, NEW, manifest=MANIFEST)
+        assert write_files(output, OLD, manifest=MANIFEST).written == ()
     finally:
-        (room / locked).chmod(mode)
+        (output / locked).chmod(mode)
 
-    assert failure.value.path == str(room / locked)
+    assert failure.value.path == str(output / locked)
 
 
 @pytest.mark.parametrize(
@@ -432,22 +432,22 @@ def test_what_is_read_only_stays_as_it_is(room, locked):
         ("fsync", 2, errno.EIO, "fix that and run again. Nothing was changed."),
     ],
 )  # fmt: skip
-def test_a_failure_while_preparing_changes_nothing(room, monkeypatch, code, advice, name, after):
-    with nothing_kept(room), monkeypatch.context() as patch:
+def test_a_failure_while_preparing_changes_nothing(output, monkeypatch, code, advice, name, after):
+    with nothing_kept(output), monkeypatch.context() as patch:
         failing(patch, name, code, after=after)
         with pytest.raises(OutputError) as failure:
-            write_files(room, NEW, manifest=MANIFEST)
+            write_files(output, NEW, manifest=MANIFEST)
 
     assert advice in failure.value.reason
     assert "\n" not in str(failure.value)
-    assert failure.value.path.startswith(str(room))
+    assert failure.value.path.startswith(str(output))
     assert "staging" not in str(failure.value)
 
 
 @pytest.mark.parametrize("error", [OSError(errno.EIO, "broken"), KeyboardInterrupt()], ids=repr)
 @pytest.mark.parametrize("after", range(len(CHANGED) + len(STALE)))
-def test_a_failure_among_single_files_is_undone(room, monkeypatch, error, after):
-    (room / "own.py").write_text("OWN = 1\n")
+def test_a_failure_among_single_files_is_undone(output, monkeypatch, error, after):
+    (output / "own.py").write_text("OWN = 1\n")
     original, calls = Path.replace, iter(range(100))
 
     def replace(self: Path, target: Path) -> Path:
@@ -456,10 +456,10 @@ def test_a_failure_among_single_files_is_undone(room, monkeypatch, error, after)
         return original(self, target)
 
     expected = OutputError if isinstance(error, OSError) else KeyboardInterrupt
-    with nothing_kept(room), monkeypatch.context() as patch:
+    with nothing_kept(output), monkeypatch.context() as patch:
         patch.setattr(Path, "replace", replace)
         with pytest.raises(expected):
-            write_files(room, NEW, manifest=MANIFEST)
+            write_files(output, NEW, manifest=MANIFEST)
 
 
 def test_a_failure_takes_made_folders_away(tmp_path, monkeypatch):
@@ -472,14 +472,14 @@ def test_a_failure_takes_made_folders_away(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_without_hard_links_files_are_copied(room, monkeypatch):
+def test_without_hard_links_files_are_copied(output, monkeypatch):
     failing(monkeypatch, "link", errno.EPERM)
-    times = {path: (room / path).stat().st_mtime_ns for path in SAME}
+    times = {path: (output / path).stat().st_mtime_ns for path in SAME}
 
-    write_files(room, NEW, manifest=MANIFEST)
+    write_files(output, NEW, manifest=MANIFEST)
 
-    assert NEW.items() <= files_in(room).items()
-    assert {path: (room / path).stat().st_mtime_ns for path in SAME} == times
+    assert NEW.items() <= files_in(output).items()
+    assert {path: (output / path).stat().st_mtime_ns for path in SAME} == times
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of Linux")

@@ -52,15 +52,15 @@ def test_a_file_that_changes_in_this_moment_is_noticed(out, monkeypatch, shared)
 
 
 @POSIX
-def test_a_second_generator_waits_and_then_says_so(room, monkeypatch):
+def test_a_second_generator_waits_and_then_says_so(output, monkeypatch):
     monkeypatch.setattr(writer, "PATIENCE", 0.05)
 
     expected = pytest.raises(OutputError, match="another openapi-tools process is writing here")
-    with writer.lock_folder(room.parent) as alone, nothing_kept(room), expected:
-        write_files(room, NEW, manifest=MANIFEST)
+    with writer.lock_folder(output.parent) as is_locked, nothing_kept(output), expected:
+        write_files(output, NEW, manifest=MANIFEST)
 
-    assert alone
-    write_files(room, NEW, manifest=MANIFEST)
+    assert is_locked
+    write_files(output, NEW, manifest=MANIFEST)
 
 
 @pytest.mark.parametrize("broken", ["absent", "refused", "closed"])
@@ -214,22 +214,25 @@ def test_a_kill_before_any_step_leaves_the_old_or_the_new_package(tmp_path, old)
 @pytest.mark.long
 @POSIX
 @pytest.mark.parametrize(
-    ("own", "goals"),
+    ("own_files", "goals"),
     [(OWN, [NEW]), (OWN, [OLD]), (OWN, [THIRD]), ({}, [NEW, OLD, THIRD])],
     ids=["new", "old", "third", "standing"],
 )
-def test_a_kill_between_single_files_is_healed_by_the_next_run(tmp_path, own, goals):
-    results = drive(tmp_path / "a" / "out", EVERY_STEP, own=own, stand=not own, goals=goals)
+def test_a_kill_between_single_files_is_healed_by_the_next_run(tmp_path, own_files, goals):
+    results = drive(
+        tmp_path / "a" / "out", EVERY_STEP, own=own_files, stand=not own_files, goals=goals
+    )
 
-    ends = {**OLD, **own}, {**NEW, **own}
+    ends = {**OLD, **own_files}, {**NEW, **own_files}
     for result in results:
-        found = result["found"]
-        assert own.items() <= found.items()
+        files = result["found"]
+        assert own_files.items() <= files.items()
         assert all(
-            text in (OLD.get(path), NEW.get(path), own.get(path)) for path, text in found.items()
+            text in (OLD.get(path), NEW.get(path), own_files.get(path))
+            for path, text in files.items()
         )
-        assert found[MANIFEST] != NEW[MANIFEST] or found == ends[1]
-        assert (result["healed"], result["left"]) == ({**result["goal"], **own}, [])
+        assert files[MANIFEST] != NEW[MANIFEST] or files == ends[1]
+        assert (result["healed"], result["left"]) == ({**result["goal"], **own_files}, [])
     assert (results[0]["found"], results[-1]["found"]) == ends
     assert sum(result["found"] not in ends for result in results) > 4
 
@@ -267,8 +270,8 @@ results = [killed(child) for child in children]
 print(json.dumps([results, files(), [path.name for path in out.parent.iterdir()]]))
 """
 
-    kills, found, left = drive(tmp_path / "a" / "out", code, old=old, third=THIRD, stand=stand)
+    kills, files, left = drive(tmp_path / "a" / "out", code, old=old, third=THIRD, stand=stand)
 
     assert not any(kills)
-    assert found in (NEW, THIRD)
+    assert files in (NEW, THIRD)
     assert left == ["out"]
