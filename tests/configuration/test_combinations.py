@@ -11,11 +11,11 @@ TEXT, NUMBER = {"type": "string"}, {"type": "integer"}
 SECRET = "kv-71-zephyr-quartz-9920"
 
 
-def members(**schemas):
+def object_of(**schemas):
     return {"type": "object", "properties": schemas}
 
 
-def answering(schema, kind="application/json"):
+def make_response(schema, kind="application/json"):
     return {"description": "…", "content": {kind: {"schema": schema}}}
 
 
@@ -24,27 +24,27 @@ def parameter(name, schema, place="query"):
 
 
 TENANT = parameter("tenant", TEXT, "path")
-THINGS = members(items={"type": "array", "items": members(id=NUMBER)}, total=NUMBER)
+THINGS = object_of(items={"type": "array", "items": object_of(id=NUMBER)}, total=NUMBER)
 PATHS = {
     "/{tenant}/things": {
         "get": {
             "operationId": "list_things",
             "parameters": [TENANT, parameter("page", NUMBER), parameter("size", NUMBER)],
-            "responses": {"200": answering(THINGS)},
+            "responses": {"200": make_response(THINGS)},
         }
     },
     "/{tenant}/jobs": {
         "post": {
             "operationId": "begin",
             "parameters": [TENANT],
-            "responses": {"202": answering(members(state=TEXT))},
+            "responses": {"202": make_response(object_of(state=TEXT))},
         }
     },
     "/{tenant}/jobs/{id}": {
         "get": {
             "operationId": "get_job",
             "parameters": [TENANT, parameter("id", NUMBER, "path")],
-            "responses": {"200": answering(members(total=NUMBER))},
+            "responses": {"200": make_response(object_of(total=NUMBER))},
         }
     },
 }
@@ -52,12 +52,12 @@ PATHS = {
 
 def document(paths):
     key = {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}}
-    more = {"security": [{"key": []}], "components": {"securitySchemes": key}}
-    return documents.document(paths, servers=[{"url": "https://things.example.com"}], **more)
+    fields = {"security": [{"key": []}], "components": {"securitySchemes": key}}
+    return documents.document(paths, servers=[{"url": "https://things.example.com"}], **fields)
 
 
-def loaded(answer, config=None, paths=PATHS):
-    client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+def load_things(handler, config=None, paths=PATHS):
+    client = httpx.AsyncClient(transport=httpx.MockTransport(handler))
     secret = {"key": SECRET}
     return load_tools(document(paths), config=config, client=client, credentials=secret)
 
@@ -75,7 +75,7 @@ def long_work(request):
 
 async def test_pages_whose_argument_is_hidden_are_not_complete():
     config = {"tools": {"list_things": {"hide": ["page"], "defaults": {"size": 2}}}}
-    toolset = loaded(first_page, config)
+    toolset = load_things(first_page, config)
 
     result = await toolset.call("list_things", {"tenant": "blue"})
     pages = toolset.pages("list_things", {"tenant": "blue"})
@@ -88,7 +88,7 @@ async def test_pages_whose_argument_is_hidden_are_not_complete():
 
 async def test_no_argument_asks_for_more_than_a_page_that_is_fixed():
     config = {"tools": {"list_things": {"fixed": {"page": 2}}}}
-    result = await loaded(first_page, config).call("list_things", {"tenant": "blue"})
+    result = await load_things(first_page, config).call("list_things", {"tenant": "blue"})
 
     assert result.header_note == "More: 2 of 9 items were returned; no argument requests more"
 
@@ -99,7 +99,7 @@ async def test_no_argument_asks_for_more_than_a_page_that_is_fixed():
 )
 async def test_a_tool_asks_for_work_only_where_its_fixed_values_lead_there(tenant, line):
     config = {"tools": {"get_job": {"fixed": {"tenant": tenant}}}}
-    result = await loaded(long_work, config).call("begin", {"tenant": "blue"})
+    result = await load_things(long_work, config).call("begin", {"tenant": "blue"})
 
     assert result.header_note == f"The operation is still running{line}"
 
@@ -108,7 +108,7 @@ async def test_a_tool_asks_for_work_only_where_its_fixed_values_lead_there(tenan
 async def test_fields_of_a_call_that_waits_are_those_of_the_end(config):
     if config is not None:
         config["tools"]["begin"]["wait"] = 5
-    toolset = loaded(long_work, config)
+    toolset = load_things(long_work, config)
     fields = None if config else "total"
 
     result = await toolset.call("begin", {"tenant": "blue"}, wait=5, fields=fields)
@@ -116,22 +116,22 @@ async def test_fields_of_a_call_that_waits_are_those_of_the_end(config):
     assert result.output == 7
 
 
-A, B = members(a=TEXT), members(b=TEXT)
+A, B = object_of(a=TEXT), object_of(b=TEXT)
 
 
 @pytest.mark.parametrize(
-    ("answers", "fields"),
+    ("responses", "fields"),
     [
-        ({"200": answering(A), "201": answering(B)}, "b"),
-        ({"200": answering(A), "206": answering(A, "text/event-stream")}, "[].data.a"),
-        ({"200": answering({**A, "unevaluatedProperties": TEXT})}, "other"),
-        ({"200": answering({**A, "if": {"required": ["a"]}, "then": B})}, "b"),
-        ({"200": answering({**A, "dependentSchemas": {"a": B}})}, "b"),
+        ({"200": make_response(A), "201": make_response(B)}, "b"),
+        ({"200": make_response(A), "206": make_response(A, "text/event-stream")}, "[].data.a"),
+        ({"200": make_response({**A, "unevaluatedProperties": TEXT})}, "other"),
+        ({"200": make_response({**A, "if": {"required": ["a"]}, "then": B})}, "b"),
+        ({"200": make_response({**A, "dependentSchemas": {"a": B}})}, "b"),
     ],
 )
-def test_fields_that_some_documented_answer_has_are_taken(answers, fields):
-    paths = {"/x": {"get": {"operationId": "x", "responses": answers}}}
-    tool = loaded(first_page, paths=paths)["x"]
+def test_fields_that_some_documented_response_has_are_taken(responses, fields):
+    paths = {"/x": {"get": {"operationId": "x", "responses": responses}}}
+    tool = load_things(first_page, paths=paths)["x"]
 
     check_fields(fields, tool.answer_schema)
 
@@ -143,7 +143,7 @@ UNKNOWN = {"/x": {"get": documents.operation(operationId="x")}}
 async def test_pieces_of_a_secret_are_masked_when_fields_join_them(fields):
     value = {"parts": SECRET.split("-"), "back": SECRET[::-1]}
     value |= {"head": SECRET[:9], "tail": SECRET[9:]}
-    toolset = loaded(lambda request: httpx.Response(200, json=value), paths=UNKNOWN)
+    toolset = load_things(lambda request: httpx.Response(200, json=value), paths=UNKNOWN)
 
     result = await toolset.call("x", {}, fields=fields)
 
@@ -151,8 +151,8 @@ async def test_pieces_of_a_secret_are_masked_when_fields_join_them(fields):
 
 
 async def test_fields_that_choose_nothing_say_so():
-    answer = httpx.Response(200, json={"items": [{"id": 1}]})
-    result = await loaded(lambda _: answer, paths=UNKNOWN).call("x", {}, fields="item")
+    response = httpx.Response(200, json={"items": [{"id": 1}]})
+    result = await load_things(lambda _: response, paths=UNKNOWN).call("x", {}, fields="item")
 
     assert result.header_note == "fields matches nothing in this response"
 
@@ -160,7 +160,7 @@ async def test_fields_that_choose_nothing_say_so():
 async def test_a_cursor_that_is_not_utf_8_is_asked_for_by_its_address():
     asked = []
 
-    def answer(request):
+    def respond(request):
         asked.append(str(request.url))
         links = {"Link": '</blue/things?page=%FF1>; rel="next"'} if len(asked) == 1 else {}
         return httpx.Response(200, json={"items": [{"id": len(asked)}]}, headers=links)
@@ -168,7 +168,7 @@ async def test_a_cursor_that_is_not_utf_8_is_asked_for_by_its_address():
     things = PATHS["/{tenant}/things"]["get"]
     texts = [TENANT, parameter("page", TEXT)]
     paths = {"/{tenant}/things": {"get": {**things, "parameters": texts}}}
-    await loaded(answer, paths=paths).pages("list_things", {"tenant": "blue"}).collect()
+    await load_things(respond, paths=paths).pages("list_things", {"tenant": "blue"}).collect()
 
     assert asked[1].endswith("?page=%FF1")
 
@@ -181,13 +181,13 @@ def test_a_configuration_may_begin_with_a_byte_order_mark(tmp_path):
 
 
 async def test_pages_that_fail_name_the_arguments_that_go_on():
-    def answer(request):
+    def respond(request):
         page = int(request.url.params.get("page", "1"))
         items = [{"id": page}] if page < 3 else []
         return httpx.Response(200 if items else 500, json={"items": items, "total": 9})
 
     config = {"tools": {"list_things": {"arguments": {"page": {"name": "seite"}}}}}
-    pages = loaded(answer, config).pages("list_things", {"tenant": "blue", "size": 1})
+    pages = load_things(respond, config).pages("list_things", {"tenant": "blue", "size": 1})
     items = [item async for item in pages]
 
     assert items == [{"id": 1}, {"id": 2}]
@@ -199,24 +199,24 @@ async def test_pages_that_fail_name_the_arguments_that_go_on():
 async def test_a_table_for_one_tool_overrides_what_a_pattern_says_of_an_argument(key):
     other = "defaults" if key == "fixed" else "fixed"
     usual = {other: {"size": 5}, "arguments": {"page": {"name": "seite", "description": "x"}}}
-    own = {key: {"size": 7}, "arguments": {"page": {"description": "The page."}}}
+    table = {key: {"size": 7}, "arguments": {"page": {"description": "The page."}}}
     asked = []
 
-    def answer(request):
+    def respond(request):
         asked.append(request.url.params["size"])
         return first_page(request)
 
-    toolset = loaded(answer, {"tools": {"*": usual, "list_things": own}})
+    toolset = load_things(respond, {"tools": {"*": usual, "list_things": table}})
     await toolset.call("list_things", {"tenant": "blue"})
 
-    shown = toolset["list_things"].input_schema["properties"]
+    properties = toolset["list_things"].input_schema["properties"]
     assert asked == ["7"]
-    assert shown["seite"]["description"] == "The page."
-    assert ("size" in shown) == (key == "defaults")
+    assert properties["seite"]["description"] == "The page."
+    assert ("size" in properties) == (key == "defaults")
 
 
 def test_one_table_cannot_give_an_argument_a_fixed_value_and_a_default():
-    own = {"fixed": {"size": 7}, "defaults": {"size": 8}}
+    table = {"fixed": {"size": 7}, "defaults": {"size": 8}}
 
     with pytest.raises(SettingsError, match="'size' already has a fixed value"):
-        loaded(first_page, {"tools": {"*": {"defaults": {"size": 5}}, "list_things": own}})
+        load_things(first_page, {"tools": {"*": {"defaults": {"size": 5}}, "list_things": table}})

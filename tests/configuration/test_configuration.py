@@ -86,7 +86,7 @@ CONFIG = {
 }
 
 
-def loaded(config, **options):
+def load_configured(config, **options):
     return load_tools(DOCUMENT, config=config, **options)
 
 
@@ -106,7 +106,7 @@ def written(folder):
     return path
 
 
-def ran(*arguments):
+def run_command(*arguments):
     return CliRunner().invoke(commands, [str(argument) for argument in arguments])
 
 
@@ -119,7 +119,7 @@ def generated(tmp_path):
 
 
 def test_a_tool_is_named_and_described_as_the_user_says():
-    tool = loaded(CONFIG)["shop_find"]
+    tool = load_configured(CONFIG)["shop_find"]
 
     assert tool.description == "Find shops by words."
     assert tool.input_schema == {
@@ -135,7 +135,9 @@ def test_a_tool_is_named_and_described_as_the_user_says():
 
 
 def test_hints_become_facts_of_the_tool():
-    query, order = (loaded(CONFIG)[name] for name in ("shop_query_shops", "shop_orders_create"))
+    query, order = (
+        load_configured(CONFIG)[name] for name in ("shop_query_shops", "shop_orders_create")
+    )
 
     assert (query.read_only, query.idempotent, query.destructive) == (True, True, False)
     assert query.parallel_safe
@@ -148,31 +150,31 @@ def test_hints_become_facts_of_the_tool():
     assert (order.read_only, order.idempotent, order.destructive) == (False, True, False)
 
 
-def test_shapes_of_answers_are_merged_by_member():
-    answers = {tool.name: tool.operation.answer for tool in loaded(CONFIG)}
+def test_shapes_of_responses_are_merged_by_property():
+    shapes = {tool.name: tool.operation.answer for tool in load_configured(CONFIG)}
 
-    assert {answer.drop for answer in answers.values()} == {("*_url",)}
-    assert {answer.nulls for answer in answers.values()} == {False}
-    assert answers["shop_orders_create"].max_items == 3
+    assert {shape.drop for shape in shapes.values()} == {("*_url",)}
+    assert {shape.nulls for shape in shapes.values()} == {False}
+    assert shapes["shop_orders_create"].max_items == 3
 
 
-@pytest.mark.parametrize("made", ["loaded", "generated"])
-async def test_a_call_sends_fixed_values_under_their_own_names(made, generated, monkeypatch):
+@pytest.mark.parametrize("origin", ["loaded", "generated"])
+async def test_a_call_sends_fixed_values_under_their_own_names(origin, generated, monkeypatch):
     key = "key-of-shaping-59153"
     monkeypatch.setenv("SHAPING_TEST_KEY", key)
     sent = []
     transport = httpx.MockTransport(lambda request: sent.append(request) or httpx.Response(204))
     client = httpx.AsyncClient(transport=transport)
-    if made == "loaded":
-        toolset = loaded(CONFIG, client=client)
+    if origin == "loaded":
+        toolset = load_configured(CONFIG, client=client)
     else:
         toolset = generated.load(client=client, credentials={"key": key})
-    given = {"shop": "a", "item": "b", "how_many": 2}
+    arguments = {"shop": "a", "item": "b", "how_many": 2}
 
-    result = await toolset["shop_orders_create"].execute(given)
+    result = await toolset["shop_orders_create"].execute(arguments)
 
     assert result.success, result
-    assert given == {"shop": "a", "item": "b", "how_many": 2}
+    assert arguments == {"shop": "a", "item": "b", "how_many": 2}
     (request,) = sent
     assert (request.method, request.url.path) == ("POST", "/v1/shops/a/orders")
     assert json.loads(request.content) == {"item": "b", "count": 2, "currency": "EUR"}
@@ -180,12 +182,12 @@ async def test_a_call_sends_fixed_values_under_their_own_names(made, generated, 
 
 
 def test_a_generated_package_says_what_the_loaded_tools_say(generated):
-    assert said(generated.load())["tools"] == said(loaded(CONFIG))["tools"]
+    assert said(generated.load())["tools"] == said(load_configured(CONFIG))["tools"]
 
 
 @pytest.mark.parametrize("argument", ["currency", "near", "count", "q"])
 async def test_what_the_model_does_not_see_it_cannot_give(argument):
-    toolset = loaded(CONFIG)
+    toolset = load_configured(CONFIG)
     name = "shop_find" if argument in ("near", "q") else "shop_orders_create"
 
     result = await toolset.call(name, {argument: "EUR"})
@@ -198,7 +200,7 @@ async def test_a_call_takes_the_time_of_its_tool_and_says_so():
     api = mock_api(DOCUMENT, responses={"search_shops": Fault.slow(5)})
     config = {"tools": {"search_shops": {"timeout": 0.05}}}
 
-    result = await loaded(config, client=api.client())["search_shops"].execute({"q": "x"})
+    result = await load_configured(config, client=api.client())["search_shops"].execute({"q": "x"})
 
     assert result.error["type"] == "timeout"
     assert "0.05 s" in result.error["message"]
@@ -209,23 +211,25 @@ async def test_idempotent_as_the_user_says_is_tried_again():
     plain = {"settings": {"retries": 1}}
     config = {**plain, "tools": {"query_shops": {"idempotent": True}}}
 
-    result = await loaded(config, client=client).call("query_shops", {"q": "x"})
-    other = await loaded(plain, client=client).call("query_shops", {"q": "x"})
+    result = await load_configured(config, client=client).call("query_shops", {"q": "x"})
+    other = await load_configured(plain, client=client).call("query_shops", {"q": "x"})
 
     assert (result.success, other.error["status"]) == (True, 503)
 
 
 def test_a_media_type_of_a_tool_is_sent():
     kind = "application/x-www-form-urlencoded"
-    tool = loaded({"tools": {"orders_create": {"media_type": kind}}})["orders_create"]
+    tool = load_configured({"tools": {"orders_create": {"media_type": kind}}})["orders_create"]
 
     assert tool.operation.body.media_type == kind
     assert "currency" not in tool.input_schema["properties"]
 
 
-def test_what_is_said_about_one_tool_counts_over_a_pattern():
+def test_a_table_for_one_tool_overrides_a_pattern():
     every = {"defaults": {"limit": 2}, "hide": ["near"], "timeout": 3.0}
-    toolset = loaded({"tools": {"search_shops": {"defaults": {"limit": 1}}, "*_shops": every}})
+    toolset = load_configured(
+        {"tools": {"search_shops": {"defaults": {"limit": 1}}, "*_shops": every}}
+    )
 
     assert toolset["search_shops"].operation.defaults == {"limit": 1}
     assert toolset["query_shops"].operation.defaults == {"limit": 2}
@@ -247,7 +251,7 @@ SELECTED = [
 
 @pytest.mark.parametrize(("config", "names"), SELECTED)
 def test_the_file_selects_by_the_names_of_the_document(config, names):
-    assert [tool.name for tool in loaded(config)] == names
+    assert [tool.name for tool in load_configured(config)] == names
 
 
 def test_code_counts_over_the_file():
@@ -256,7 +260,9 @@ def test_code_counts_over_the_file():
         "select": {"tags": ["orders"]},
         "settings": {"timeout": 5.0, "retries": 2},
     }
-    toolset = loaded(config, settings=Settings(timeout=9.0), select=Select(names="search_*"))
+    toolset = load_configured(
+        config, settings=Settings(timeout=9.0), select=Select(names="search_*")
+    )
 
     settings = toolset.session.settings
     assert [tool.name for tool in toolset] == ["search_shops"]
@@ -266,7 +272,7 @@ def test_code_counts_over_the_file():
 
 def test_a_variable_that_is_not_set_is_a_warning_and_the_credential_is_missing(monkeypatch):
     monkeypatch.delenv("SHAPING_TEST_KEY", raising=False)
-    toolset = loaded(CONFIG)
+    toolset = load_configured(CONFIG)
 
     assert toolset.warnings[0] == (
         "config: credentials.key: SHAPING_TEST_KEY is not set; calls go without it."
@@ -407,7 +413,7 @@ def test_the_schema_describes_servers_too():
 @pytest.mark.parametrize("spec", ["museum.yaml", "gotify.json"])
 def test_init_writes_a_file_whose_lines_all_count(spec, folder):
     document = ROOT / "specs" / spec
-    first = ran("init", document)
+    first = run_command("init", document)
     path = folder / "openapi-tools.toml"
     head, _, rest = path.read_text().partition("\n\n")
     path.write_text(f"{head}\n\n" + re.sub(r"^# ", "", rest, flags=re.MULTILINE))
@@ -418,24 +424,24 @@ def test_init_writes_a_file_whose_lines_all_count(spec, folder):
     assert "Next: openapi-tools list openapi-tools.toml" in first.stdout
     assert len(toolset) == len(load_tools(document))
     assert all(tool.name.startswith("api_") for tool in toolset)
-    again = ran("init", document)
+    again = run_command("init", document)
     assert again.exit_code == 2
     assert "--force overwrites it" in again.stderr
 
 
 def test_init_proposes_an_absolute_server_where_the_document_has_none(folder):
     (folder / "api.json").write_text(json.dumps({**DOCUMENT, "servers": [{"url": "/v1"}]}))
-    ran("init", "api.json", "--output", "a.toml")
+    run_command("init", "api.json", "--output", "a.toml")
 
     assert '# base_url = "https://localhost"\n' in (folder / "a.toml").read_text()
 
 
 @pytest.mark.parametrize("command", ["serve", "lint"])
 def test_a_command_without_a_document_says_what_to_give(command):
-    told = ran(command)
+    result = run_command(command)
 
-    assert told.exit_code == 2
-    assert "pass SPEC, or --config with a file" in told.stderr
+    assert result.exit_code == 2
+    assert "pass SPEC, or --config with a file" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -443,12 +449,12 @@ def test_a_command_without_a_document_says_what_to_give(command):
                   ["api.json", "--config", "openapi-tools.toml"]],
 )  # fmt: skip
 def test_commands_take_a_configuration(arguments, written):
-    told = ran("list", *arguments)
+    result = run_command("list", *arguments)
 
-    assert (told.exit_code, told.stdout) == (0, "find\tGET\t/shops\tSearch shops.\n")
+    assert (result.exit_code, result.stdout) == (0, "find\tGET\t/shops\tSearch shops.\n")
 
 
-SHOWN = """
+EXAMPLE = """
 source = "api.json"
 [credentials]
 key = "${SHAPING_TEST_UNSET}"
@@ -459,28 +465,28 @@ answer = { drop = ["*_url"], max_items = 0 }
 """
 
 
-def test_show_and_call_tell_what_the_schema_does_not(written):
-    written.write_text(SHOWN)
-    shown = ran("show", written, "search_shops").stdout
-    called = ran("call", written, "search_shops", "--dry-run")
+def test_show_and_call_say_what_the_schema_does_not(written):
+    written.write_text(EXAMPLE)
+    output = run_command("show", written, "search_shops").stdout
+    called = run_command("call", written, "search_shops", "--dry-run")
 
-    assert 'Fixed: q "tea"\nLimits: timeout 5.0\nAnswers: drop ["*_url"], max_items 0\n' in shown
+    assert 'Fixed: q "tea"\nLimits: timeout 5.0\nAnswers: drop ["*_url"], max_items 0\n' in output
     assert "SHAPING_TEST_UNSET is not set; calls go without it." in called.stderr
     assert "q=tea" in called.stdout
 
 
 def test_a_configuration_beside_another_is_wrong_usage(written):
-    told = ran("list", written, "--config", written)
+    result = run_command("list", written, "--config", written)
 
-    assert told.exit_code == 2
-    assert "SPEC is a configuration itself; leave out --config" in told.stderr
+    assert result.exit_code == 2
+    assert "SPEC is a configuration itself; leave out --config" in result.stderr
 
 
 def test_pages_of_a_pattern_are_for_the_tools_with_their_arguments():
     pages = {"style": "offset", "argument": "limit"}
-    toolset = loaded({"tools": {"*": {"pages": pages}}})
+    toolset = load_configured({"tools": {"*": {"pages": pages}}})
     with pytest.raises(SettingsError, match=r"pages\.argument: the tool has no argument 'limt'"):
-        loaded({"tools": {"*": {"pages": {**pages, "argument": "limt"}}}})
+        load_configured({"tools": {"*": {"pages": {**pages, "argument": "limt"}}}})
 
     paged = {tool.name: tool.operation.paging for tool in toolset}
     assert paged.pop("search_shops").argument == "limit"
@@ -488,7 +494,7 @@ def test_pages_of_a_pattern_are_for_the_tools_with_their_arguments():
 
 
 def test_lint_looks_at_the_document_of_a_configuration(written):
-    assert "1 tool" in ran("lint", written).stdout
+    assert "1 tool" in run_command("lint", written).stdout
 
 
 async def test_a_mount_plan_names_a_configuration(written):
@@ -507,9 +513,9 @@ def test_generate_takes_the_configuration_of_a_row(row, written):
     table = f'[tool.openapi-tools.generate.shops]\noutput = "out"\n{row}\n'
     (written.parent / "pyproject.toml").write_text(table)
 
-    told = ran("generate")
+    result = run_command("generate")
 
-    assert (told.exit_code, told.stderr) == (0, "")
+    assert (result.exit_code, result.stderr) == (0, "")
     with imported(written.parent / "out", "shops_tools") as package:
         assert [tool.name for tool in package.load()] == ["find"]
 

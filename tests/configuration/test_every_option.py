@@ -77,8 +77,8 @@ def lacks(argument):
     return lambda tool: argument not in tool.input_schema["properties"]
 
 
-def about(tool="list_items", **members):
-    return {"tools": {tool: members}}
+def about(tool="list_items", **fields):
+    return {"tools": {tool: fields}}
 
 
 QUERY = {"q": "x"}
@@ -152,13 +152,13 @@ def serving():
     return httpx.AsyncClient(transport=httpx.MockTransport(answer)), sent
 
 
-def shown_by(tool):
+def describe_tool(tool):
     return {"description": tool.description, "schema": tool.input_schema, "hints": tool.annotations}
 
 
-async def called(toolset, row):
+async def describe_and_call(toolset, row):
     """Return what a tool says, and the text of its answer."""
-    return shown_by(toolset[row.name]), str(await toolset[row.name].execute(row.arguments))
+    return describe_tool(toolset[row.name]), str(await toolset[row.name].execute(row.arguments))
 
 
 async def over_mcp(toolset, row):
@@ -166,8 +166,8 @@ async def over_mcp(toolset, row):
         (tool,) = [t for t in (await client.list_tools()).tools if t.name == row.name]
         result = await client.call_tool(row.name, row.arguments)
     hints = tool.annotations.model_dump(by_alias=True, exclude_none=True)
-    shown = {"description": tool.description, "schema": tool.input_schema, "hints": hints}
-    return shown, "\n\n".join(part.text for part in result.content)
+    definition = {"description": tool.description, "schema": tool.input_schema, "hints": hints}
+    return definition, "\n\n".join(part.text for part in result.content)
 
 
 async def in_langchain(toolset, row):
@@ -175,11 +175,16 @@ async def in_langchain(toolset, row):
     call = {"type": "tool_call", "id": "1", "name": row.name, "args": row.arguments}
     message = await tool.ainvoke(call)
     assert isinstance(message, ToolMessage)
-    shown = {"description": tool.description, "schema": tool.args_schema, "hints": None}
-    return shown, message.content
+    definition = {"description": tool.description, "schema": tool.args_schema, "hints": None}
+    return definition, message.content
 
 
-SURFACES = {"loaded": called, "generated": called, "MCP": over_mcp, "LangChain": in_langchain}
+SURFACES = {
+    "loaded": describe_and_call,
+    "generated": describe_and_call,
+    "MCP": over_mcp,
+    "LangChain": in_langchain,
+}
 
 
 async def outcome(surface, row, folder):
@@ -188,12 +193,16 @@ async def outcome(surface, row, folder):
     if surface == "generated":
         generate_package(DOCUMENT, folder, name="optional", config=row.config)
         with imported(folder, "optional_tools") as package:
-            shown, text = await called(package.load(client=client), row)
+            definition, text = await describe_and_call(package.load(client=client), row)
     else:
         toolset = load_tools(DOCUMENT, config=row.config, client=client)
-        shown, text = await SURFACES[surface](toolset, row)
+        definition, text = await SURFACES[surface](toolset, row)
     (request,) = sent
-    return shown, (request.method, request.url.raw_path.decode(), request.content.decode()), text
+    return (
+        definition,
+        (request.method, request.url.raw_path.decode(), request.content.decode()),
+        text,
+    )
 
 
 @pytest.mark.parametrize("option", ROWS)
@@ -201,14 +210,14 @@ async def outcome(surface, row, folder):
 async def test_an_option_means_the_same_everywhere(surface, option, tmp_path):
     row = ROWS[option]
 
-    shown, request, text = await outcome(surface, row, tmp_path / "out")
+    definition, request, text = await outcome(surface, row, tmp_path / "out")
     expected = await outcome("loaded", row, tmp_path / "out")
 
     assert request[1:] == (row.target, row.body)
     assert (request, text) == expected[1:]
-    assert shown["description"] == expected[0]["description"]
-    assert shown["schema"]["properties"] == expected[0]["schema"]["properties"]
-    assert shown["hints"] in (None, expected[0]["hints"])
+    assert definition["description"] == expected[0]["description"]
+    assert definition["schema"]["properties"] == expected[0]["schema"]["properties"]
+    assert definition["hints"] in (None, expected[0]["hints"])
     if row.answer is not None:
         assert json.loads(text.partition("\n\n")[0]) == row.answer
 

@@ -51,12 +51,12 @@ async def test_the_value_is_sent_and_shown_nowhere(location, value, recorder, ca
     assert result.success
     assert value.replace("${SHOP_TOKEN}", SECRET).encode() in recorder.last.raw
     assert tool.input_schema["properties"] == {}
-    shown = [result, result.metadata, seen, masked.url, masked.headers.raw, tool.operation]
-    assert SECRET not in f"{shown} {caplog.text} {seen[0]} {seen[0].arguments}"
+    visible = [result, result.metadata, seen, masked.url, masked.headers.raw, tool.operation]
+    assert SECRET not in f"{visible} {caplog.text} {seen[0]} {seen[0].arguments}"
     assert "***" in str(result)
 
 
-async def test_a_member_of_a_body_may_name_one(recorder):
+async def test_a_property_of_a_body_may_name_one(recorder):
     root = document(with_body({"type": "object", "properties": {"key": STRING, "n": STRING}}))
     config = fixing("${SHOP_TOKEN}", "key", "post_x")
 
