@@ -60,10 +60,10 @@ class Conformance(CoordinatorConformance):
 
         seen = await self.run_turns(shop.meta_tools(), *([call] for call in turns))
 
-        stubs, told, unknown, wrong, right = (one.text for one in seen)
+        stubs, description, unknown, wrong, right = (one.text for one in seen)
         assert "get_pet(petId: int)" in stubs
         assert "sell_pet(petId: int)" in stubs
-        assert told.startswith("sell_pet: DELETE /pets/{petId}")
+        assert description.startswith("sell_pet: DELETE /pets/{petId}")
         assert "did you mean get_pet" in unknown
         assert "/petId: expected an integer, got 'three'" in wrong
         assert json.loads(right) == {"id": 3, "name": "Rex"}
@@ -76,7 +76,7 @@ class Conformance(CoordinatorConformance):
 
         assert (seen.images, seen.texts[-1]) == ([PNG], "Rex")
 
-    async def test_what_only_headers_tell_comes_after_the_answer(self, shop, recorder):
+    async def test_what_only_headers_say_comes_after_the_response(self, shop, recorder):
         recorder.answers += [PAGE, PICTURE]
         turns = [("get_pet", {"petId": 7})], [("get_photo", {"petId": 7})]
 
@@ -211,11 +211,11 @@ class Asking(Conformance):
     @pytest.mark.parametrize("guarded", [False, True])
     @pytest.mark.parametrize("kind", ["Context", "a mapping", "its own"])
     async def test_an_approval_leaves_the_rest_of_a_context(self, shop, recorder, kind, guarded):
-        members, seen = {**MINE, "state": "Rex & Co"}, []
-        own = type("Own", (), members)()
-        context = {"Context": Context(**members), "a mapping": members, "its own": own}[kind]
+        fields, seen = {**MINE, "state": "Rex & Co"}, []
+        custom = type("Own", (), fields)()
+        context = {"Context": Context(**fields), "a mapping": fields, "its own": custom}[kind]
         read = dict.get if kind == "a mapping" else getattr
-        shop.add_input_guardrails([lambda _, given: seen.append(read(given, "state"))])
+        shop.add_input_guardrails([lambda _, current: seen.append(read(current, "state"))])
         if guarded:
             shop.add_input_guardrails([require_approval()])
 

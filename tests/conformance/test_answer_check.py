@@ -12,7 +12,7 @@ from openapi_tools import Settings, load_tools
 SCHEMA = {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}}
 CONTENT = {"content": {"application/json": {"schema": SCHEMA}}}
 LEFT = {"X-Left": {"required": True, "schema": {"type": "integer"}}}
-ANSWERS = {
+RESPONSES = {
     "200": {"description": "ok", "headers": LEFT, **CONTENT},
     "204": {"description": "none", **CONTENT},
     "4XX": {"description": "wrong"},
@@ -36,21 +36,21 @@ ROWS = {
 
 
 @pytest.mark.parametrize("base_url", [None, "http://127.0.0.1:8000/proxy"])
-@pytest.mark.parametrize(("status", "kind", "left", "body", "said"), ROWS.values(), ids=ROWS)
-async def test_a_call_reports_what_disagrees(status, kind, left, body, said, base_url):
+@pytest.mark.parametrize(("status", "kind", "left", "body", "messages"), ROWS.values(), ids=ROWS)
+async def test_a_call_reports_what_disagrees(status, kind, left, body, messages, base_url):
     headers = {name: text for name, text in (("content-type", kind), ("x-left", left)) if text}
-    answer = httpx.Response(status, headers=headers, content=body)
+    response = httpx.Response(status, headers=headers, content=body)
 
-    result = await called(answer, operation(operationId="get", responses=ANSWERS), base_url)
+    result = await call_tool(response, operation(operationId="get", responses=RESPONSES), base_url)
 
     problems = result.metadata["response_problems"]
     assert result.success == (status < 400)
-    assert len(problems) == len(said)
-    assert all(part in problem for part, problem in zip(said, problems, strict=True))
+    assert len(problems) == len(messages)
+    assert all(part in problem for part, problem in zip(messages, problems, strict=True))
 
 
-async def test_an_operation_that_describes_no_answers_agrees_with_all():
-    result = await called(httpx.Response(200, content=b"x"), {"operationId": "get"})
+async def test_an_operation_that_describes_no_responses_agrees_with_all():
+    result = await call_tool(httpx.Response(200, content=b"x"), {"operationId": "get"})
 
     assert result.metadata["response_problems"] == []
 
@@ -60,7 +60,7 @@ LONG = "a" * 60 + "!"
 
 
 @pytest.mark.parametrize(
-    ("schema", "said"),
+    ("schema", "messages"),
     [
         ({"properties": {"n": {"pattern": EXPONENTIAL}}}, ["does not match"]),
         ({"patternProperties": {EXPONENTIAL: {"type": "integer"}}}, []),
@@ -75,21 +75,21 @@ LONG = "a" * 60 + "!"
         ),
     ],
 )
-async def test_a_pattern_takes_linear_time(schema, said):
-    answers = {"200": {"description": "ok", "content": {JSON: {"schema": schema}}}}
-    answer = httpx.Response(200, json={LONG: "x", "n": LONG})
+async def test_a_pattern_takes_linear_time(schema, messages):
+    responses = {"200": {"description": "ok", "content": {JSON: {"schema": schema}}}}
+    response = httpx.Response(200, json={LONG: "x", "n": LONG})
 
-    result = await called(answer, operation(operationId="get", responses=answers))
+    result = await call_tool(response, operation(operationId="get", responses=responses))
 
     problems = result.metadata["response_problems"]
-    assert len(problems) == len(said)
-    assert all(part in problem for part, problem in zip(said, problems, strict=True))
+    assert len(problems) == len(messages)
+    assert all(part in problem for part, problem in zip(messages, problems, strict=True))
 
 
-async def called(answer, get, base_url=None):
+async def call_tool(response, get, base_url=None):
     """Return the result of a call with this answer."""
     source = document({"/things": {"get": get}}, servers=[{"url": "https://api.example.com/v1"}])
-    client = httpx.AsyncClient(transport=httpx.MockTransport(lambda _: answer))
+    client = httpx.AsyncClient(transport=httpx.MockTransport(lambda _: response))
     settings = Settings(check_responses=True, base_url=base_url)
     async with load_tools(source, settings=settings, client=client) as toolset:
         return await toolset["get"].execute({})

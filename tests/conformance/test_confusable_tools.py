@@ -45,9 +45,9 @@ SECRETS = (
     ],
 )
 def test_tools_are_confusable_if_no_description_says_what_differs(operations, confusable):
-    found = find_confusions(load_tools(document_of(*operations)))
-    assert set(found.confusable) == confusable
-    assert found.group_confusable() == ([tuple(found.confusable)] if confusable else [])
+    confusions = find_confusions(load_tools(document_of(*operations)))
+    assert set(confusions.confusable) == confusable
+    assert confusions.group_confusable() == ([tuple(confusions.confusable)] if confusable else [])
 
 
 def test_tools_with_other_arguments_are_not_confusable():
@@ -72,7 +72,7 @@ def test_a_tool_that_its_own_words_do_not_find_is_unreachable():
     assert "finds eight others first, such as a_thing" in finding.message
 
 
-def test_the_fix_adds_the_words_that_tell_tools_apart_and_nothing_else():
+def test_the_fix_adds_the_words_that_distinguish_tools_and_nothing_else():
     document = document_of(*SECRETS)
     toolset = load_tools(document)
     overlay, _ = make_overlay(toolset, lambda fix: load_tools(document, overlays=[fix]))

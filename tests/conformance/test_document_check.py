@@ -10,22 +10,22 @@ from strategies import nodes
 from openapi_tools.conformance.document_check import Finding, find_document_errors
 
 
-def document(paths, version="3.1.0", **more):
-    return documents.document(paths, openapi=version, **more)
+def document(paths, version="3.1.0", **fields):
+    return documents.document(paths, openapi=version, **fields)
 
 
-def operation(**more):
+def operation(**fields):
     """Return a path item with one operation."""
-    return {"get": documents.operation(**more)}
+    return {"get": documents.operation(**fields)}
 
 
-def taking(parameter, version="3.1.0", **more):
+def taking(parameter, version="3.1.0", **fields):
     """Return a document with one operation that takes one parameter."""
-    return document({"/a": operation(parameters=[parameter])}, version, **more)
+    return document({"/a": operation(parameters=[parameter])}, version, **fields)
 
 
-def query(**more):
-    return {"in": "query", "name": "q", **more}
+def query(**fields):
+    return {"in": "query", "name": "q", **fields}
 
 
 def schemas(**named):
@@ -35,7 +35,7 @@ def schemas(**named):
 PARAMETERS = {"parameters": {"q": query(schema={"type": "integer", "default": "x"})}}
 TWICE = {path: operation(operationId="x") for path in ("/a", "/b")}
 CIRCLE = {"allOf": [{"$ref": "#/components/schemas/A"}], "required": ["x"]}
-FOUND = [
+ERRORS = [
     (document({"/a": operation(colour=1)}, version="3.0.3"), "/paths/~1a/get",
      "Additional properties are not allowed ('colour' was unexpected)"),
     (taking(query(schema={"type": "int"}), "3.0.3"), "/paths/~1a/get/parameters/0/schema/type",
@@ -62,13 +62,13 @@ FOUND = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("row", FOUND, ids=[row[2] for row in FOUND])
+@pytest.mark.parametrize("row", ERRORS, ids=[row[2] for row in ERRORS])
 def test_a_fault_is_found_at_its_place(row):
     source, *expected = row
 
-    found = find_document_errors(source)
+    errors = find_document_errors(source)
 
-    assert [item for item in found if item.message == expected[1]] == [Finding(*expected)]
+    assert [item for item in errors if item.message == expected[1]] == [Finding(*expected)]
 
 
 def test_a_fault_does_not_hide_those_behind_it():
@@ -78,9 +78,9 @@ def test_a_fault_does_not_hide_those_behind_it():
         "/c": {"$ref": "#/paths/~1c"},
     }
 
-    found = {item.pointer for item in find_document_errors(document(paths))}
+    errors = {item.pointer for item in find_document_errors(document(paths))}
 
-    assert {"/paths/~1a/get/parameters/0", "/paths/~1b~1{c}/get", "/paths/~1c"} <= found
+    assert {"/paths/~1a/get/parameters/0", "/paths/~1b~1{c}/get", "/paths/~1c"} <= errors
 
 
 def test_a_diamond_of_schemas_is_checked_in_time():
@@ -92,10 +92,12 @@ def test_a_diamond_of_schemas_is_checked_in_time():
 
 
 def test_a_long_message_is_one_short_line():
-    found = find_document_errors(taking(query(schema={"type": "string", "default": [["x"] * 999]})))
+    errors = find_document_errors(
+        taking(query(schema={"type": "string", "default": [["x"] * 999]}))
+    )
 
-    assert found
-    assert all(len(item.message) < 300 and "\n" not in item.message for item in found)
+    assert errors
+    assert all(len(item.message) < 300 and "\n" not in item.message for item in errors)
 
 
 def test_nothing_is_fetched():
@@ -112,6 +114,6 @@ NODES = nodes([*KEYS, "components", "schemas"], ["#/paths", "#/x", "object"], le
 @pytest.mark.long
 @given(paths=NODES, components=NODES, version=st.sampled_from(["2.0", "3.0.0", "3.1.0", "3.2.0"]))
 def test_nothing_raises_whatever_the_document_says(paths, components, version):
-    found = find_document_errors(document(paths, version, components=components))
+    errors = find_document_errors(document(paths, version, components=components))
 
-    assert all(isinstance(item, Finding) for item in found)
+    assert all(isinstance(item, Finding) for item in errors)

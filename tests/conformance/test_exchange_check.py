@@ -19,9 +19,9 @@ JSON, FORM = "application/json", "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data"
 
 
-def document(version="3.1.0", **members):
+def document(version="3.1.0", **fields):
     """Return a document with one operation."""
-    paths = {"/things/{id}": {"post": operation(**members)}}
+    paths = {"/things/{id}": {"post": operation(**fields)}}
     return documents.document(paths, openapi=version, servers=[{"url": BASE}])
 
 
@@ -34,25 +34,25 @@ def with_body(schema):
     return ExchangeChecker(document(**taking({"schema": schema})))
 
 
-def parameter(name, location, schema, **more):
+def parameter(name, location, schema, **fields):
     """Return a Parameter Object."""
-    return {"name": name, "in": location, "required": True, "schema": schema, **more}
+    return {"name": name, "in": location, "required": True, "schema": schema, **fields}
 
 
 def post(target="1", **request):
     """Return a request of the operation, whose body has been read."""
-    made = httpx.Request("POST", f"{BASE}/things/{target}", **request)
-    made.read()
-    return made
+    http_request = httpx.Request("POST", f"{BASE}/things/{target}", **request)
+    http_request.read()
+    return http_request
 
 
-def typed(kind, content):
+def typed_content(kind, content):
     return {"content": content, "headers": {"content-type": kind}}
 
 
-def query(schema, good, bad, **more):
+def query(schema, good, bad, **fields):
     """Return a row about a query parameter."""
-    asked = [parameter("p", "query", schema, **more)]
+    asked = [parameter("p", "query", schema, **fields)]
     return {"parameters": asked}, {"target": f"1?{good}"}, {"target": f"1?{bad}"}
 
 
@@ -71,7 +71,7 @@ def headed_as(schema, good, bad):
 
 
 def body(kind, sent, good, bad):
-    return taking({"schema": BODY}, kind), typed(sent, good), typed(sent, bad)
+    return taking({"schema": BODY}, kind), typed_content(sent, good), typed_content(sent, bad)
 
 
 def form(entry, good, bad):
@@ -168,21 +168,21 @@ JUDGED = {
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize(("members", "good", "bad"), JUDGED.values(), ids=JUDGED)
-def test_a_request_is_judged_by_its_parameters_and_body(members, good, bad, version):
-    checker = ExchangeChecker(document(version, **members))
+@pytest.mark.parametrize(("fields", "good", "bad"), JUDGED.values(), ids=JUDGED)
+def test_a_request_is_judged_by_its_parameters_and_body(fields, good, bad, version):
+    checker = ExchangeChecker(document(version, **fields))
 
     assert checker.request_errors(post(**good)) == []
     assert len(checker.request_errors(post(**bad))) == 1
 
 
 @pytest.mark.parametrize(
-    ("members", "request_", "problem"),
+    ("fields", "request_", "problem"),
     [
         (*JUDGED["multipart"][::2], "body: /n: 'x' is not of type 'integer'"),
         (*JUDGED["multipart, required"][::2], "body: 'n' is a required property"),
         (*JUDGED["no header"][::2], "p"),
-        (taking({"schema": BODY}), typed("application/xml", b"<a/>"), "application/xml"),
+        (taking({"schema": BODY}), typed_content("application/xml", b"<a/>"), "application/xml"),
         (taking({"schema": BODY}), {}, "Missing required request body"),
         (query(NUMBERS, "", "", style="pipeDelimited", explode=True)[0], {"target": "1?p=1&p=2"},
          "not judged: query parameter 'p': OpenAPI does not define style 'pipeDelimited' with"),
@@ -198,10 +198,10 @@ def test_a_request_is_judged_by_its_parameters_and_body(members, good, bad, vers
     ids=["text", "required", "header", "media type", "no body", "unread", "nested", "querystring",
          "odd name", "repeated"],
 )  # fmt: skip
-def test_a_problem_says_where_and_what(members, request_, problem):
-    (said,) = ExchangeChecker(document(**members)).request_errors(post(**request_))
+def test_a_problem_says_where_and_what(fields, request_, problem):
+    (message,) = ExchangeChecker(document(**fields)).request_errors(post(**request_))
 
-    assert problem in said
+    assert problem in message
 
 
 KIND = {"type": "string", "enum": ["a", "b"]}
@@ -213,7 +213,11 @@ FILES, FILES_3_0 = (
 SENT = {"files": {"file": ("x.png", b"\x89PNG\xff", "image/png"), "kind": (None, b"a")}}
 BOMB = b"<!DOCTYPE a [<!ENTITY b 'x'>]><a>&b;</a>"
 FINE = {
-    "XML": ("3.1.0", taking({"schema": BODY}, "application/xml"), typed("application/xml", BOMB)),
+    "XML": (
+        "3.1.0",
+        taking({"schema": BODY}, "application/xml"),
+        typed_content("application/xml", BOMB),
+    ),
     "no body": ("3.1.0", taking({"schema": BODY}, required=False), {}),
     "files, 3.0": ("3.0.3", taking({"schema": FILES_3_0}, MULTIPART), SENT),
     "files, 3.1": ("3.1.0", taking({"schema": FILES}, MULTIPART), SENT),
@@ -221,9 +225,9 @@ FINE = {
 }
 
 
-@pytest.mark.parametrize(("version", "members", "request_"), FINE.values(), ids=FINE)
-def test_what_may_be_left_out_or_cannot_be_compared_is_no_problem(version, members, request_):
-    assert ExchangeChecker(document(version, **members)).request_errors(post(**request_)) == []
+@pytest.mark.parametrize(("version", "fields", "request_"), FINE.values(), ids=FINE)
+def test_what_may_be_left_out_or_cannot_be_compared_is_no_problem(version, fields, request_):
+    assert ExchangeChecker(document(version, **fields)).request_errors(post(**request_)) == []
 
 
 @pytest.mark.parametrize("name", ["X-Key", "x-key"])
@@ -264,11 +268,11 @@ def test_a_wrong_default_that_is_not_sent_is_no_fault_of_a_request(location):
     assert checker.request_errors(post()) == []
 
 
-def test_a_wrong_default_of_a_header_that_is_not_sent_is_no_fault_of_an_answer():
-    answers = {"200": {"description": "ok", "headers": {"X-Day": {"schema": DAY}}}}
+def test_a_wrong_default_of_a_header_that_is_not_sent_is_no_fault_of_a_response():
+    responses = {"200": {"description": "ok", "headers": {"X-Day": {"schema": DAY}}}}
 
     assert (
-        ExchangeChecker(document(responses=answers)).response_errors(
+        ExchangeChecker(document(responses=responses)).response_errors(
             post(), 200, httpx.Headers(), b""
         )
         == []
@@ -305,7 +309,7 @@ def test_another_document_is_never_read(reference):
 def test_a_long_problem_is_one_short_line():
     checker = with_body({"enum": ["a"]})
 
-    (problem,) = checker.request_errors(post(**typed(JSON, json.dumps("line\n" * 10_000))))
+    (problem,) = checker.request_errors(post(**typed_content(JSON, json.dumps("line\n" * 10_000))))
 
     assert len(problem) < 300
     assert "\n" not in problem
@@ -321,9 +325,9 @@ def test_nothing_raises_whatever_the_document_says(operation, version):
     checker = ExchangeChecker({"openapi": version, "paths": {"/things/{id}": {"post": operation}}})
     request, headers = post(json={"a": 1}), httpx.Headers({"content-type": JSON})
 
-    told = [
+    messages = [
         *checker.request_errors(request),
         *checker.response_errors(request, 200, headers, b"[]"),
     ]
 
-    assert all(isinstance(line, str) for line in told)
+    assert all(isinstance(line, str) for line in messages)
