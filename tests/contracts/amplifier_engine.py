@@ -159,7 +159,7 @@ class TestAmplifiersOwnTests(ToolBehaviorTests, ToolStructuralTests):
 # What a call gives
 
 
-async def shown_by(loop, coordinator, result):
+async def read_display(loop, coordinator, result):
     """Return what a model is shown by an orchestrator."""
     data = result
     if loop == "loop-basic" and hasattr(result, "to_dict"):
@@ -171,39 +171,39 @@ async def shown_by(loop, coordinator, result):
     return json.dumps(copy) if isinstance(copy, dict | list) else str(copy)
 
 
-def typed(media_type, body):
+def typed_response(media_type, body):
     return Answer(headers=[("Content-Type", media_type)], body=body)
 
 
-SHOWN = {
+DISPLAYED = {
     "object": (Answer(body=json.dumps(PET).encode()), PET, dump_json(PET)),
     "list": (Answer(body=b"[]"), [], "[]"),
     "zero": (Answer(body=b"0"), 0, "0"),
     "false": (Answer(body=b"false"), False, "false"),
-    "text": (typed("text/plain", "né\nja".encode()), "né\nja", "né\nja"),
-    "empty text": (typed("text/plain", b""), None, "Success"),
+    "text": (typed_response("text/plain", "né\nja".encode()), "né\nja", "né\nja"),
+    "empty text": (typed_response("text/plain", b""), None, "Success"),
     "nothing": (Answer(status=204, headers=[]), None, "Success"),
-    "image": (typed("image/png", PNG), IMAGE, IMAGE),
+    "image": (typed_response("image/png", PNG), IMAGE, IMAGE),
 }
 
 
-async def called(tools, recorder, answer):
-    recorder.answer = answer
+async def call_pet(tools, recorder, response):
+    recorder.answer = response
     result = await tools["get_pet_by_id"].execute({"petId": 3, "_tool_call_id": "call-1"})
     assert isinstance(result, CoreResult)
     assert sorted(type(result).model_fields) == ["content", "error", "output", "success"]
-    assert (result.tool_call_id, result.metadata["status"]) == ("call-1", answer.status)
+    assert (result.tool_call_id, result.metadata["status"]) == ("call-1", response.status)
     assert str(result.model_copy()) == str(result) == result.get_serialized_output()
     assert result.model_copy().content == result.content
     return result
 
 
-@pytest.mark.parametrize("row", SHOWN)
+@pytest.mark.parametrize("row", DISPLAYED)
 async def test_a_success_is_clean_under_both_orchestrators(tools, coordinator, recorder, row):
-    answer, output, text = SHOWN[row]
+    response, output, text = DISPLAYED[row]
 
-    result = await called(tools, recorder, answer)
-    basic, streaming = [await shown_by(loop, coordinator, result) for loop in LOOPS]
+    result = await call_pet(tools, recorder, response)
+    basic, streaming = [await read_display(loop, coordinator, result) for loop in LOOPS]
 
     assert (result.success, result.output, result.error) == (True, output, None)
     assert str(result) == basic == text
@@ -215,35 +215,35 @@ async def test_a_success_is_clean_under_both_orchestrators(tools, coordinator, r
 
 
 async def test_an_error_is_shown_once_under_both_orchestrators(tools, coordinator, recorder):
-    result = await called(tools, recorder, NO_PET)
+    result = await call_pet(tools, recorder, NO_PET)
 
     message = "GET /api/v3/pet/3 returned 404 Not Found: no such pet."
     error = {"message": message, "type": "http", "status": 404, "retryable": False}
     assert (result.is_error, result.output, result.error) == (True, message, error)
     assert str(result) == message
-    assert [await shown_by(loop, coordinator, result) for loop in LOOPS] == [message] * 2
+    assert [await read_display(loop, coordinator, result) for loop in LOOPS] == [message] * 2
     assert result.model_dump(mode="python") == {"success": False, "error": error}
 
 
 async def test_an_image_is_a_block_of_its_own_and_in_no_text(tools, coordinator, recorder):
-    result = await called(tools, recorder, SHOWN["image"][0])
+    result = await call_pet(tools, recorder, DISPLAYED["image"][0])
 
     (block,) = json.loads(result.model_dump_json())["content"]
     assert (block["type"], block["source"]["media_type"]) == ("image", "image/png")
-    (told,) = result.safe_hook_presentation()["content"]
-    assert told["type"] == "text"
+    (hook_block,) = result.safe_hook_presentation()["content"]
+    assert hook_block["type"] == "text"
     for loop in LOOPS:
-        assert block["source"]["data"] not in await shown_by(loop, coordinator, result)
+        assert block["source"]["data"] not in await read_display(loop, coordinator, result)
 
 
 async def test_the_call_id_is_found_where_the_orchestrator_keeps_it(tools, coordinator):
-    async def called_id(given):
-        return (await tools["get_inventory"].execute(given)).tool_call_id
+    async def called_id(arguments):
+        return (await tools["get_inventory"].execute(arguments)).tool_call_id
 
-    known, given = {asyncio.current_task(): {"tool_call_id": "of the task"}}, {}
-    coordinator._tool_dispatch_contexts = known
-    assert await called_id(given) == await called_id({"_tool_call_id": "own"}) == "of the task"
-    assert given == {}, "the input is not changed"
+    contexts, arguments = {asyncio.current_task(): {"tool_call_id": "of the task"}}, {}
+    coordinator._tool_dispatch_contexts = contexts
+    assert await called_id(arguments) == await called_id({"_tool_call_id": "own"}) == "of the task"
+    assert arguments == {}, "the input is not changed"
 
     coordinator._tool_dispatch_contexts = {}
     assert [await called_id({}), await called_id({"_tool_call_id": "own"})] == ["", "own"]
@@ -265,11 +265,13 @@ async def test_the_events_of_every_tool_are_announced_while_it_is_mounted(mount,
     assert await coordinator.collect_contributions("observability.events") == [[], names]
 
 
-async def test_a_call_is_told_to_the_hooks_with_little_and_no_secret(tools, coordinator, recorder):
-    heard = []
+async def test_a_call_is_reported_to_the_hooks_with_little_and_no_secret(
+    tools, coordinator, recorder
+):
+    events = []
 
     async def hear(event, data):
-        heard.append((event, data))
+        events.append((event, data))
         return HookResult(action="continue")
 
     async def fail(event, data):
@@ -282,16 +284,16 @@ async def test_a_call_is_told_to_the_hooks_with_little_and_no_secret(tools, coor
     recorder.answers += [Answer(), Answer(status=500, body=SECRET.encode())]
     inputs = [{"petId": 3, "_tool_call_id": "1"}, {"petId": 3, "_tool_call_id": "2"}, {}]
 
-    said = [(await tools["get_pet_by_id"].execute(given)).success for given in inputs]
+    successes = [(await tools["get_pet_by_id"].execute(arguments)).success for arguments in inputs]
 
-    assert said == [True, False, False], "a hook that fails fails no call"
-    assert SECRET not in json.dumps(heard)
-    for event, data in heard:
+    assert successes == [True, False, False], "a hook that fails fails no call"
+    assert SECRET not in json.dumps(events)
+    for event, data in events:
         assert data.pop("timestamp")
         assert event.endswith(":started") == ("duration" not in data)
         assert data.pop("duration", 0.0) >= 0
         assert data.pop("tool_name") == "get_pet_by_id"
-    assert heard == [
+    assert events == [
         ("get_pet_by_id:started", {"tool_call_id": "1"}),
         ("get_pet_by_id:completed", {"tool_call_id": "1", "success": True}),
         ("get_pet_by_id:started", {"tool_call_id": "2"}),
@@ -339,8 +341,8 @@ async def test_the_coordinators_approval_system_decides(mount, recorder, system)
     sent = [request.method for request in recorder.requests]
     assert sent == (["DELETE", "GET"] if result.success else ["GET"])
     question = 'Call delete_pet (DELETE /pet/{petId})?\n  "petId": 7'
-    wanted = [] if answer is None else [(question, ["Allow", "Deny"], 300.0, "deny")]
-    assert asked == wanted
+    expected = [] if answer is None else [(question, ["Allow", "Deny"], 300.0, "deny")]
+    assert asked == expected
 
 
 async def test_a_session_that_is_cancelled_at_once_sends_no_more(tools, coordinator, recorder):
@@ -379,15 +381,15 @@ class Loop:
                 await context.add_message(message)
 
     async def call(self, call, tools, coordinator):
-        told = {"tool_name": call.name, "tool_input": call.arguments}
-        await coordinator.hooks.emit("tool:pre", told)
+        data = {"tool_name": call.name, "tool_input": call.arguments}
+        await coordinator.hooks.emit("tool:pre", data)
         if self.loop == "loop-streaming":
             if not hasattr(coordinator, "_tool_dispatch_contexts"):
                 coordinator._tool_dispatch_contexts = {}
             contexts = coordinator._tool_dispatch_contexts
             contexts[asyncio.current_task()] = {"tool_call_id": call.id}
         result = await tools[call.name].execute(call.arguments)
-        content = await shown_by(self.loop, coordinator, result)
+        content = await read_display(self.loop, coordinator, result)
         return {"id": call.id, "content": content, "known": result.tool_call_id}
 
 
@@ -422,12 +424,12 @@ def module(name, point, value):
     async def mount(coordinator, config=None):
         await coordinator.mount(point, value)
 
-    made = ModuleType(name)
-    made.mount = mount
-    sys.modules[name] = made
+    stub = ModuleType(name)
+    stub.mount = mount
+    sys.modules[name] = stub
 
 
-def asked(call_id, name, **arguments):
+def make_call(call_id, name, **arguments):
     return ToolCall(id=call_id, name=name, arguments=arguments)
 
 
@@ -438,8 +440,8 @@ async def test_a_session_runs_a_call_an_error_a_parameterless_call_and_parallel_
     module("amplifier_module_loop_test", "orchestrator", Loop(loop))
     module("amplifier_module_context_test", "context", Memory())
     name, config = ("tool-openapi", WITH_SPEC) if kind == "module" else ("tool-petstore", {})
-    own = {"base_url": recorder.url + BASE_PATH, "settings": {"anonymous": True}}
-    entry = {"module": name, "config": {**config, **own}}
+    options = {"base_url": recorder.url + BASE_PATH, "settings": {"anonymous": True}}
+    entry = {"module": name, "config": {**config, **options}}
     session = AmplifierSession({**PLAN, "tools": [] if kind == "toolset" else [entry]})
     await session.initialize()
     coordinator = session.coordinator
@@ -453,12 +455,12 @@ async def test_a_session_runs_a_call_an_error_a_parameterless_call_and_parallel_
     for parallel in ("find_pets_by_status", "find_pets_by_tags"):
         coordinator.get("tools", parallel).add_input_guardrails([together])
     provider = Scripted(
-        [asked("a", "get_pet_by_id", petId=3)],
-        [asked("b", "get_pet_by_id", petId=9)],
-        [asked("c", "get_inventory")],
-        [asked("d", "find_pets_by_status", status="sold"),
-         asked("e", "find_pets_by_tags", tags=["x"])],
-        [asked("f", "get_pet_by_id", petId="three")],
+        [make_call("a", "get_pet_by_id", petId=3)],
+        [make_call("b", "get_pet_by_id", petId=9)],
+        [make_call("c", "get_inventory")],
+        [make_call("d", "find_pets_by_status", status="sold"),
+         make_call("e", "find_pets_by_tags", tags=["x"])],
+        [make_call("f", "get_pet_by_id", petId="three")],
     )  # fmt: skip
     bodies = [json.dumps(PET).encode(), b'{"sold": 2}', b"[]", b"[]"]
     recorder.answers += [Answer(body=body) for body in bodies]

@@ -161,11 +161,11 @@ async def test_a_package_is_mounted_from_its_path(config, coordinator, recorder)
 @pytest.mark.parametrize("config", [None, {}, {"select": {"methods": ["GET"]}}], ids=str)
 @pytest.mark.usefixtures("shim")
 async def test_the_validator_of_amplifier_passes_a_package(folder, config):
-    wanted = [name for name in TOOLS if not config or name.startswith(("get", "list"))]
+    names = [name for name in TOOLS if not config or name.startswith(("get", "list"))]
     for named in (str(folder / SHIM), SHIM):
         checked = await ToolValidator().validate(named, config=config)
 
         assert checked.passed
         assert [c for c in checked.checks if not c.passed or c.severity != "info"] == []
-        said = [c.message for c in checked.checks if c.name == "protocol_compliance"]
-        assert said == [f"Tool '{name}' implements Tool interface" for name in wanted]
+        messages = [c.message for c in checked.checks if c.name == "protocol_compliance"]
+        assert messages == [f"Tool '{name}' implements Tool interface" for name in names]

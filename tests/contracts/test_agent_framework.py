@@ -83,13 +83,13 @@ class Reading(FunctionMiddleware):
     """Keeps the contents of every result; with a middleware, the framework takes other ways."""
 
     def __init__(self, arguments=None):
-        self.found = []
+        self.results = []
         self.arguments = arguments
 
     async def process(self, context, call_next):
         context.arguments = self.arguments or context.arguments
         await call_next()
-        self.found.append(context.result)
+        self.results.append(context.result)
 
 
 def agent_of(toolset, *turns, middleware=None, **options):
@@ -99,7 +99,7 @@ def agent_of(toolset, *turns, middleware=None, **options):
     return Agent(client=model, tools=functions, middleware=middleware), model
 
 
-async def told(toolset, *turns, **options):
+async def run_turns(toolset, *turns, **options):
     """Return the texts that a model is shown of its calls."""
     agent, model = agent_of(toolset, *turns, **options)
     await agent.run("Go.")
@@ -123,8 +123,8 @@ class TestAgentFramework(Asking):
         return list(by_name(toolset))
 
     def asking(self, toolset, **options):
-        made = to_function_tools(toolset, **options)
-        return {one.name for one in made if one.approval_mode == "always_require"}
+        functions = to_function_tools(toolset, **options)
+        return {one.name for one in functions if one.approval_mode == "always_require"}
 
     async def asked(self, toolset, *calls, **options):
         agent, model = agent_of(toolset, calls, middleware=[Reading()], **options)
@@ -143,7 +143,7 @@ class TestAgentFramework(Asking):
         agent, model = agent_of(toolset, *turns, middleware=[reading], **options)
         response = await agent.run("Go.")
         assert response.text == "done"
-        assert sorted(model.texts) == sorted(map(text_of, reading.found))
+        assert sorted(model.texts) == sorted(map(text_of, reading.results))
         assert {content.exception for content in model.shown} <= {None}
         return list(map(self.seen, model.results))
 
@@ -158,15 +158,15 @@ class TestAgentFramework(Asking):
 # Calls
 
 
-@pytest.mark.parametrize("given", [None, "", "{}", {}, "null"], ids=repr)
-async def test_a_tool_without_arguments_can_be_called_with_none(given):
+@pytest.mark.parametrize("arguments", [None, "", "{}", {}, "null"], ids=repr)
+async def test_a_tool_without_arguments_can_be_called_with_none(arguments):
     (ping,) = tools({"/ping": {"get": operation(operationId="ping")}})
     ping.add_input_guardrails([lambda *_: ToolResult.ok("pong")])
 
-    assert await told([ping], [("ping", given)]) == ["pong"]
+    assert await run_turns([ping], [("ping", arguments)]) == ["pong"]
 
 
-class Own(OperationTool):
+class EchoTool(OperationTool):
     """A user's own tool, without an operation; its argument has the framework's name for text."""
 
     name = "own"
@@ -178,15 +178,15 @@ class Own(OperationTool):
 
 
 async def test_a_tool_of_ones_own_may_have_an_argument_of_any_name():
-    (text,) = await told([Own()], [("own", {"raw": "{"})])
-    direct = await by_name([Own()])["own"].invoke(arguments={"raw": "{"})
+    (text,) = await run_turns([EchoTool()], [("own", {"raw": "{"})])
+    direct = await by_name([EchoTool()])["own"].invoke(arguments={"raw": "{"})
 
     assert json.loads(text) == {"id": "c0", "raw": "{"}
     assert json.loads(text_of(direct)) == {"id": "", "raw": "{"}
 
 
-async def test_a_model_is_told_when_its_arguments_are_no_object(shop, recorder):
-    texts = await told(shop, [("get_pet", given) for given in ('{"petId": 3', "[1]")])
+async def test_a_model_reads_that_its_arguments_are_no_object(shop, recorder):
+    texts = await run_turns(shop, [("get_pet", arguments) for arguments in ('{"petId": 3', "[1]")])
 
     assert texts[0].startswith("the arguments of a call are not valid JSON: ")
     assert texts[1] == "the arguments of a call must be an object, not list."
@@ -230,7 +230,7 @@ async def test_a_program_reads_an_error_as_data(shop, recorder):
 
     await agent.run("Get.")
 
-    result = reading.found[0][0].raw_representation
+    result = reading.results[0][0].raw_representation
     itself = await by_name(shop)["get_pet"].invoke(arguments={"petId": 9}, skip_parsing=True)
     assert (result.is_error, result.error["status"], result.tool_call_id) == (True, 404, "c0")
     assert (itself.error, str(itself)) == (result.error, str(result))
@@ -247,8 +247,8 @@ async def test_a_chat_client_that_omits_images_and_a_restored_session_have_a_tex
     again, model = agent_of(shop)
     await again.run("And now?", session=restored)
 
-    (shown,) = [content for content in model.shown if content.type == "function_result"]
-    assert shown.result == IMAGE
+    (result,) = [content for content in model.shown if content.type == "function_result"]
+    assert result.result == IMAGE
 
 
 # Approval
@@ -282,21 +282,23 @@ async def test_an_approval_is_for_the_arguments_that_were_shown(shop, recorder):
     assert recorder.requests == []
 
 
-@pytest.mark.parametrize("said", [None, True, False])
-async def test_invoking_a_tool_yourself_is_no_approval(shop, recorder, said):
+@pytest.mark.parametrize("decision", [None, True, False])
+async def test_invoking_a_tool_yourself_is_no_approval(shop, recorder, decision):
     asked = []
     shop.add_input_guardrails([require_approval()])
-    context = None if said is None else Context(approve=lambda call: asked.append(call) or said)
+    context = (
+        None if decision is None else Context(approve=lambda call: asked.append(call) or decision)
+    )
     function = by_name(shop, context=context)["sell_pet"]
 
     invoked = text_of(await function.invoke(arguments={"petId": 7}, tool_call_id="c"))
     called = await function(petId=7)
 
-    assert invoked == {None: DENIED, True: "{}", False: "sell_pet was not approved."}[said]
-    assert called.success is (said is True)
-    shown = [(call.id, call.name, call.arguments) for call in asked[:1]]
-    assert shown == ([] if said is None else [("c", *SELL[0])])
-    assert asked_of(recorder) == ["DELETE /pets/7"] * (2 if said else 0)
+    assert invoked == {None: DENIED, True: "{}", False: "sell_pet was not approved."}[decision]
+    assert called.success is (decision is True)
+    calls = [(call.id, call.name, call.arguments) for call in asked[:1]]
+    assert calls == ([] if decision is None else [("c", *SELL[0])])
+    assert asked_of(recorder) == ["DELETE /pets/7"] * (2 if decision else 0)
 
 
 async def test_the_loop_of_one_tool_is_no_approval_for_another(shop, recorder):
@@ -365,7 +367,7 @@ async def test_a_function_for_contexts_that_fails_ends_the_call_there(shop, reco
     def failing(_):
         raise LookupError("the vault of ada is locked")
 
-    (text,) = await told(shop, [("get_pet", {"petId": 7})], context=failing)
+    (text,) = await run_turns(shop, [("get_pet", {"petId": 7})], context=failing)
 
     assert "vault" not in text
     assert recorder.requests == []
@@ -386,7 +388,7 @@ async def test_the_framework_still_traces_every_call(shop, monkeypatch):
             return super().start_as_current_span(name, *args, attributes=attributes, **options)
 
     monkeypatch.setattr(observability, "get_tracer", Tracer)
-    await told(shop, [("get_photo", {"petId": "lost"})], [("get_pet", {"petId": 1})])
+    await run_turns(shop, [("get_photo", {"petId": "lost"})], [("get_pet", {"petId": 1})])
 
     traced = [(name, facts["gen_ai.tool.call.id"]) for name, facts in spans if "tool" in name]
     assert traced == [("execute_tool get_photo", "c0"), ("execute_tool get_pet", "c0")]
@@ -413,9 +415,9 @@ async def test_arguments_in_the_wrong_place_are_the_callers_fault(shop):
 
 async def test_secrets_stand_in_no_log(shop, caplog):
     with caplog.at_level(logging.DEBUG):
-        await told(shop, [("get_pet", {"petId": 1})])
+        await run_turns(shop, [("get_pet", {"petId": 1})])
         context = Context(credentials={"key": "t0ken"})
-        await told(shop, [("get_pet", {"petId": 1})], context=context)
+        await run_turns(shop, [("get_pet", {"petId": 1})], context=context)
 
     assert "get_pet" in caplog.text
     assert "everybody" not in caplog.text

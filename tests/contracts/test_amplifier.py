@@ -60,10 +60,10 @@ def test_amplifiers_own_engine_runs_the_tools(name):
 
 @pytest.mark.parametrize("fails", [False, True])
 async def test_events_are_emitted_and_a_failing_hook_fails_no_call(recorder, fails):
-    heard = []
+    events = []
 
     async def emit(event, data):
-        heard.append(event)
+        events.append(event)
         if fails:
             raise OSError
 
@@ -73,7 +73,7 @@ async def test_events_are_emitted_and_a_failing_hook_fails_no_call(recorder, fai
     result = await AmplifierTool(tool, SimpleNamespace(hooks=hooks)).execute({})
 
     assert result.success
-    assert heard == [f"{GET}:started", f"{GET}:completed"]
+    assert events == [f"{GET}:started", f"{GET}:completed"]
 
 
 TRANSLATED = [
@@ -90,29 +90,29 @@ TRANSLATED = [
 
 @pytest.mark.parametrize(("result", "output", "text"), TRANSLATED, ids=range(len(TRANSLATED)))
 def test_a_result_is_translated(result, output, text):
-    made = translate_result(result)
+    translation = translate_result(result)
 
-    assert made.output == output
-    assert str(made).startswith(text)
-    assert str(made) == made.get_serialized_output()
-    assert not hasattr(made, "to_dict")
-    assert made.error is None or "body" not in made.error
+    assert translation.output == output
+    assert str(translation).startswith(text)
+    assert str(translation) == translation.get_serialized_output()
+    assert not hasattr(translation, "to_dict")
+    assert translation.error is None or "body" not in translation.error
 
 
 def test_texts_beside_images_stay_texts():
-    made = translate_result(ToolResult.ok(ALBUM).for_call("1"))
+    translation = translate_result(ToolResult.ok(ALBUM).for_call("1"))
 
-    assert made.output == str(made) == f"{IMAGE}\nRex"
-    assert [block.type for block in made.content] == ["image", "text"]
-    assert "content" not in made.model_dump(mode="python")
-    copy = made.model_copy(update={"output": "x"})
-    assert (copy.output, copy.content, copy.tool_call_id) == ("x", made.content, "1")
+    assert translation.output == str(translation) == f"{IMAGE}\nRex"
+    assert [block.type for block in translation.content] == ["image", "text"]
+    assert "content" not in translation.model_dump(mode="python")
+    copy = translation.model_copy(update={"output": "x"})
+    assert (copy.output, copy.content, copy.tool_call_id) == ("x", translation.content, "1")
 
 
 # The module `tool-openapi`
 
 
-def described(name):
+def document_of(name):
     paths = {"/x": {"get": operation(operationId=name), "post": operation(operationId="make")}}
     return document(paths, servers=[{"url": "http://127.0.0.1:9"}])
 
@@ -129,7 +129,7 @@ async def test_without_configuration_nothing_is_mounted(config):
 
 async def test_one_configuration_may_name_several_documents():
     coordinator = Coordinator()
-    specs = [{"spec": described("a")}, {"spec": described("b"), "settings": {"prefix": "two_"}}]
+    specs = [{"spec": document_of("a")}, {"spec": document_of("b"), "settings": {"prefix": "two_"}}]
 
     cleanup = await mount(coordinator, {"specs": specs})
 
@@ -144,25 +144,25 @@ async def test_one_configuration_may_name_several_documents():
 FAULTS = [
     ("x", SettingsError, "configuration: must be a mapping by name, not str."),
     ({"url": "x"}, SettingsError, "configuration: unknown key 'url'; expected one of spec, specs"),
-    ({"spec": described("a"), "overlays": 7}, SettingsError, "overlays: expected a list of URLs"),
+    ({"spec": document_of("a"), "overlays": 7}, SettingsError, "overlays: expected a list of URLs"),
     ({"spec": None}, SettingsError, "configuration: 'spec' is missing; set it to the URL"),
     ({"specs": {}}, SettingsError, "configuration: 'specs' must be a list of mappings, not dict."),
     ({"specs": ["x"]}, SettingsError, "specs/0: must be a mapping by name, not str."),
     ({"specs": [{"specs": []}]}, SettingsError, "specs/0: unknown key 'specs'; expected one"),
     ({"specs": [], "spec": "x"}, SettingsError, "'specs' cannot be combined with other keys; put"),
-    ({"specs": [{"spec": described("a")}, {}]}, SettingsError, "specs/1: 'spec' is missing; set"),
-    ({"spec": described("a"), "select": {"tags": ["slip"]}}, SettingsError,
+    ({"specs": [{"spec": document_of("a")}, {}]}, SettingsError, "specs/1: 'spec' is missing; set"),
+    ({"spec": document_of("a"), "select": {"tags": ["slip"]}}, SettingsError,
      "select: no tool has the tag 'slip'. The document has no tags."),
     ({"spec": "no/such/file.yaml"}, SourceError, "no/such/file.yaml"),
     ({"spec": {"openapi": "9"}}, DocumentError, "9"),
     ({"spec": 5}, SourceError, "int"),
-    ({"specs": [{"spec": described("a"), "credentials": {"key": "${NOT_SET_ANYWHERE}"}}]},
+    ({"specs": [{"spec": document_of("a"), "credentials": {"key": "${NOT_SET_ANYWHERE}"}}]},
      CredentialsError, "specs/0: the document has no security scheme 'key'; it has none at all."),
-    ({"specs": [{"spec": described("a"), "settings": {"timeout": -1}}]}, SettingsError,
+    ({"specs": [{"spec": document_of("a"), "settings": {"timeout": -1}}]}, SettingsError,
      "specs/0: timeout: input should be greater than 0"),
-    ({"specs": [{"spec": described("a")}, {"spec": described("b")}]}, SettingsError,
+    ({"specs": [{"spec": document_of("a")}, {"spec": document_of("b")}]}, SettingsError,
      "specs/1: specs/0 has a tool of the same name, make; set"),
-    ({"specs": [{"spec": described("a")}, {"spec": described("b"), "select": {"tag": "x"}}]},
+    ({"specs": [{"spec": document_of("a")}, {"spec": document_of("b"), "select": {"tag": "x"}}]},
      SettingsError, "specs/1: select: unknown key 'tag'"),
 ]  # fmt: skip
 
@@ -179,7 +179,7 @@ async def test_a_wrong_configuration_says_where_and_mounts_nothing(config, kind,
 
 
 async def test_what_cannot_be_called_is_logged(caplog):
-    spec = described("a")
+    spec = document_of("a")
     spec["paths"]["/bad"] = {"get": {"parameters": [{"$ref": "#/nowhere"}], "responses": {}}}
 
     cleanup = await mount(Coordinator(), {"specs": [{"spec": spec}]})
@@ -251,12 +251,12 @@ class Failing:
         raise RuntimeError("hunter2")
 
 
-@pytest.mark.parametrize("given", [{"_tool_call_id": 10**5000}, {"_tool_call_id": Failing()}])
-async def test_a_hostile_coordinator_and_a_hostile_id_raise_nothing(recorder, given):
+@pytest.mark.parametrize("arguments", [{"_tool_call_id": 10**5000}, {"_tool_call_id": Failing()}])
+async def test_a_hostile_coordinator_and_a_hostile_id_raise_nothing(recorder, arguments):
     settings = Settings(base_url=recorder.url, anonymous=True)
     tool = load_tools(SPEC, settings=settings)["get_inventory"]
 
-    result = await AmplifierTool(tool, Failing()).execute(given)
+    result = await AmplifierTool(tool, Failing()).execute(arguments)
 
     assert result.tool_call_id == ""
 

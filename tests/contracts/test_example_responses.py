@@ -89,7 +89,7 @@ async def read_examples(entry, shape):
     create_server = pytest.importorskip("openapi_tools.contracts.mcp").create_server
     current = []
 
-    def answer(_):
+    def respond(_):
         example = current[-1]
         headers = {"content-type": example.media_type}
         headers |= NEXT if isinstance(example.value, list) else {}
@@ -97,25 +97,25 @@ async def read_examples(entry, shape):
         return httpx.Response(example.status, content=content, headers=headers)
 
     settings = {"anonymous": True, "response_schemas": True, **SHAPES[shape]}
-    toolset, _ = answering(entry.file, answer, settings=settings)
+    toolset, _ = answering(entry.file, respond, settings=settings)
     tools = corpus.tools_by_place(toolset)
-    shown = {}
+    examples = {}
     for example in example_responses(toolset.document, entry.version):
         if tool := tools.get((example.method, example.path)):
-            shown.setdefault(tool.name, []).append(example)
-    chosen = [tool for tool in toolset if tool.name in shown]
+            examples.setdefault(tool.name, []).append(example)
+    chosen = [tool for tool in toolset if tool.name in examples]
     chosen = chosen if shape == WHOLE else chosen[::FEW]
     if shape == "selected":
         chosen = [
             tool.with_shape(ToolShape(answer=AnswerShape(fields=select_fields(first.value))))
             for tool in chosen
-            for first in shown[tool.name][:1]
+            for first in examples[tool.name][:1]
         ]
     part = toolset.with_tools(chosen)
     async with mcp.Client(create_server(part)) as client:
         readers = Readers(part, client, (await client.list_tools()).tools)
         for tool in part:
-            for example in shown[tool.name]:
+            for example in examples[tool.name]:
                 current.append(example)
                 arguments = sample(tool.input_schema, tool.input_schema)
                 async for schema, value in readers.read(tool.name, arguments):

@@ -59,7 +59,7 @@ def run(*command, cwd):
     )
 
 
-def installed(place, what):
+def install_extra(place, what):
     """Install something into the environment of a folder; how pip is called there."""
     pip = (sys.executable, "-m", "pip", "--python", place / "venv" / "bin" / "python")
     done = run(*pip, "install", "--quiet", "--no-compile", what, cwd=place)
@@ -74,21 +74,21 @@ def base(wheel, tmp_path_factory):
     """The packages that the wheel needs by itself, which every extra finds already there."""
     place = tmp_path_factory.mktemp("base")
     venv.create(place / "venv")
-    installed(place, str(wheel))
-    (found,) = (place / "venv" / "lib").glob("python*/site-packages")
-    return found
+    install_extra(place, str(wheel))
+    (packages,) = (place / "venv" / "lib").glob("python*/site-packages")
+    return packages
 
 
 @pytest.mark.parametrize("extra", extras())
 def test_an_extra_installs_alone_and_runs_its_examples(extra, wheel, base, tmp_path):
     venv.create(tmp_path / "venv")
     python = tmp_path / "venv" / "bin" / "python"
-    (own,) = (tmp_path / "venv" / "lib").glob("python*/site-packages")
-    (own / "base.pth").write_text(str(base))
+    (packages,) = (tmp_path / "venv" / "lib").glob("python*/site-packages")
+    (packages / "base.pth").write_text(str(base))
     for name in ("specs", "generated"):
         (tmp_path / name).symlink_to(ROOT / name)
 
-    pip = installed(tmp_path, f"{wheel}[{extra}]")
+    pip = install_extra(tmp_path, f"{wheel}[{extra}]")
     checked = run(*pip, "check", cwd=tmp_path)
     assert checked.returncode == 0, checked.stdout
 

@@ -71,8 +71,8 @@ class Conversation:
 
 def responses(events):
     """Return what the model reads about its calls."""
-    found = [r for event in events for r in event.get_function_responses()]
-    return [response for response in found if response.name != CONFIRM]
+    parts = [r for event in events for r in event.get_function_responses()]
+    return [response for response in parts if response.name != CONFIRM]
 
 
 def confirmations(events):

@@ -55,11 +55,11 @@ async def run(toolset, *turns, config=None, **options):
     model = Scripted(script=list(turns)).bind_tools(list(offered.values()))
     messages = [HumanMessage("Go.")]
     while True:
-        said = await model.ainvoke(messages, config)
-        messages.append(said)
-        if not said.tool_calls:
+        reply = await model.ainvoke(messages, config)
+        messages.append(reply)
+        if not reply.tool_calls:
             return [message for message in messages if isinstance(message, ToolMessage)]
-        calls = [offered[one["name"]].ainvoke(one, config) for one in said.tool_calls]
+        calls = [offered[one["name"]].ainvoke(one, config) for one in reply.tool_calls]
         messages += await asyncio.gather(*calls)
 
 
@@ -175,7 +175,7 @@ async def test_a_tools_function_can_be_called_from_a_guardrail_of_another(shop, 
     assert requests == [("GET", "/pets/1"), ("DELETE", "/pets/3")]
 
 
-def shown(tool):
+def parameters_of(tool):
     """Return the parameters that a model is told of."""
     (structured,) = to_structured_tools([tool])
     function = convert_to_openai_tool(structured)["function"]
@@ -184,7 +184,7 @@ def shown(tool):
 
 
 def test_recursion_is_cut_in_words():
-    body = shown(load_tools(DOCUMENT)["add_pet"])["properties"]["body"]
+    body = parameters_of(load_tools(DOCUMENT)["add_pet"])["properties"]["body"]
 
     assert body["properties"]["parents"]["items"] == {
         "type": "object",
@@ -199,7 +199,7 @@ def test_recursion_is_cut_in_words():
 
 def test_a_property_named_as_a_keyword_stays():
     toolset = load_tools(DOCUMENT, settings=Settings(definitions="full"))
-    config = shown(toolset["add_pet"])["properties"]["body"]["properties"]["config"]
+    config = parameters_of(toolset["add_pet"])["properties"]["body"]["properties"]["config"]
 
     assert set(config["properties"]) == {"config", "run_manager", "self", "title", "properties"}
     assert config["patternProperties"] == {
@@ -251,7 +251,7 @@ def test_nothing_grows_without_bounds():
     body = with_body({"type": "array", "items": {"$ref": "#/components/schemas/S0"}})
     (tool,) = tools(body, components={"schemas": schemas})
 
-    assert len(json.dumps(shown(tool))) < 1_000_000
+    assert len(json.dumps(parameters_of(tool))) < 1_000_000
 
 
 def test_a_schema_that_is_nested_deep_is_cut():
@@ -260,7 +260,7 @@ def test_a_schema_that_is_nested_deep_is_cut():
         schema = {"type": "array", "items": schema}
     (tool,) = tools(with_body(schema))
 
-    text = json.dumps(shown(tool))
+    text = json.dumps(parameters_of(tool))
 
     assert text.count('"array"') == 79
 
@@ -268,7 +268,7 @@ def test_a_schema_that_is_nested_deep_is_cut():
 def test_operations_without_arguments_are_tools_too():
     (tool,) = tools({"/x": {"get": operation()}})
 
-    assert shown(tool) == {"type": "object", "properties": {}}
+    assert parameters_of(tool) == {"type": "object", "properties": {}}
 
 
 @pytest.mark.parametrize(
@@ -277,6 +277,6 @@ def test_operations_without_arguments_are_tools_too():
 def test_a_recursive_schema_refuses_nothing_that_the_tool_takes(value):
     tool = load_tools(DOCUMENT)["add_pet"]
     whole = jsonschema_rs.validator_for(tool.input_schema)
-    told = jsonschema_rs.validator_for(shown(tool))
+    validator = jsonschema_rs.validator_for(parameters_of(tool))
 
-    assert told.is_valid({"body": value}) == whole.is_valid({"body": value})
+    assert validator.is_valid({"body": value}) == whole.is_valid({"body": value})

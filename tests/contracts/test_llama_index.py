@@ -27,9 +27,9 @@ pytestmark = pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDepre
 
 class TestLlamaIndex(Conformance):
     def names(self, toolset):
-        made = to_tools(toolset)
-        assert all(isinstance(tool, FunctionTool) for tool in made)
-        return [tool.metadata.name for tool in made]
+        functions = to_tools(toolset)
+        assert all(isinstance(tool, FunctionTool) for tool in functions)
+        return [tool.metadata.name for tool in functions]
 
     async def run_turns(self, toolset, *turns, **options):
         left = [
@@ -39,10 +39,10 @@ class TestLlamaIndex(Conformance):
             ]
             for turn, calls in enumerate(turns)
         ]
-        shown = []
+        tool_messages = []
 
         def say(messages, **_):
-            shown[:] = [message for message in messages if message.role == "tool"]
+            tool_messages[:] = [message for message in messages if message.role == "tool"]
             blocks = left.pop(0) if left else [TextBlock(text="Done.")]
             return ChatMessage(role="assistant", blocks=blocks)
 
@@ -56,8 +56,10 @@ class TestLlamaIndex(Conformance):
             await handler.cancel_run()
             raise
         events.sort(key=lambda event: event.tool_id)
-        shown.sort(key=lambda message: message.additional_kwargs["tool_call_id"])
-        assert [message.blocks for message in shown] == [e.tool_output.blocks for e in events]
+        tool_messages.sort(key=lambda message: message.additional_kwargs["tool_call_id"])
+        assert [message.blocks for message in tool_messages] == [
+            e.tool_output.blocks for e in events
+        ]
         return [self.seen(event.tool_output) for event in events]
 
     def seen(self, output):
@@ -89,13 +91,13 @@ async def test_a_tool_is_called_without_an_agent(shop):
     assert [output.raw_output.output for output in outputs] == [{"petId": 3}] * 6
 
 
-def test_what_an_agent_that_reads_text_and_a_search_are_told():
+def test_what_an_agent_that_reads_text_and_a_search_receive():
     toolset = load_tools(DOCUMENT)
-    made = to_tools(toolset)
-    agent = ReActAgent(tools=made, llm=MockFunctionCallingLLM())
+    functions = to_tools(toolset)
+    agent = ReActAgent(tools=functions, llm=MockFunctionCallingLLM())
 
     (message,) = agent.formatter.format(agent.tools, [])
-    node = SimpleToolNodeMapping.from_objects(made).to_node(made[3])
+    node = SimpleToolNodeMapping.from_objects(functions).to_node(functions[3])
 
     defined = {one["name"]: one["inputSchema"] for one in toolset.definitions("mcp")}
     assert f"Tool schema: {defined['add_pet']}" in node.get_content()

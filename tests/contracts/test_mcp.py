@@ -82,28 +82,28 @@ class TestStatelessMCP(OverMCP):
     mode = "auto"
 
 
-def served(paths, answer=None, *, mode="auto", toolset=None, **options):
+def client_of(paths, response=None, *, mode="auto", toolset=None, **options):
     """Return a client in memory whose calls get one answer."""
-    said = answer or httpx.Response(200, json={})
-    toolset = toolset or answering(document(paths), lambda _: said)[0]
+    reply = response or httpx.Response(200, json={})
+    toolset = toolset or answering(document(paths), lambda _: reply)[0]
     return Client(create_server(toolset), mode=mode, **options)
 
 
-async def used(client):
+async def use_client(client):
     """Return what a client is told: the tools, answers, errors, an image, and calls at once."""
     calls = [("get_pet", {"id": 1}), ("list_pets", {}), ("get_pet", {"id": 404})]
     calls += [("get_pet", {"id": "one"}), ("get_photo", {})]
-    answers = [await client.call_tool(*call) for call in calls]
+    results = [await client.call_tool(*call) for call in calls]
     # The API answers none of these before all have come.
     together = await asyncio.gather(*(client.call_tool("meet", {}) for _ in range(PARTIES)))
     with pytest.raises(MCPError) as unknown:
         await client.call_tool("get_pets", {})
-    return await client.list_tools(), answers, together, unknown.value.error, client.server_info
+    return await client.list_tools(), results, together, unknown.value.error, client.server_info
 
 
-async def test_tools_have_all_hints_and_answers_their_form(mode, api, tmp_path):
+async def test_tools_have_all_hints_and_results_their_form(mode, api, tmp_path):
     async with connected("memory", mode, api, tmp_path) as client:
-        listed, answers, together, unknown, info = await used(client)
+        listed, results, together, unknown, info = await use_client(client)
 
     hints = {
         tool.name: "".join(str(int(hint)) for _, hint in tool.annotations if hint is not None)
@@ -117,24 +117,24 @@ async def test_tools_have_all_hints_and_answers_their_form(mode, api, tmp_path):
         *("Get a pet", ["id"]),
     )
     assert (info.name, info.version) == ("Pet API", "7.1")
-    found, several, missing, _, photo = answers
-    assert (found.structured_content, several.structured_content) == (REX, None)
+    single, several, missing, _, photo = results
+    assert (single.structured_content, several.structured_content) == (REX, None)
     assert texts(several) == ['[{"id":1},{"id":2}]']
     assert (missing.is_error, missing.structured_content) == (True, None)
     assert [content.type for content in photo.content] == ["image"]
     assert unknown.code == types.INVALID_PARAMS
     assert "did you mean get_pet or " in unknown.message
-    assert [answer.is_error for answer in together] == [False] * PARTIES
+    assert [result.is_error for result in together] == [False] * PARTIES
 
 
 @pytest.mark.long
-async def test_every_transport_tells_and_asks_the_same(connect, mode, api, tmp_path):
+async def test_every_transport_reports_and_asks_the_same(connect, mode, api, tmp_path):
     async with connected("memory", mode, api, tmp_path) as client:
-        expected = await used(client)
+        expected = await use_client(client)
 
     person = Person()
     async with connect(ask=True, elicitation_callback=person) as client:
-        assert await used(client) == expected
+        assert await use_client(client) == expected
         deleted = await client.call_tool("delete_pet", {"id": 1})
 
     assert person.asked == ['Call delete_pet (DELETE /pets/{id})?\n  "id": 1']
@@ -158,22 +158,22 @@ async def test_a_client_that_gives_up_ends_the_call_of_the_api(connect, api):
 
 
 async def test_progress_grows_from_one_notice_to_the_next(mode, api, tmp_path, monkeypatch):
-    heard = []
+    notices = []
 
     async def note(*notice):
-        heard.append(notice)
+        notices.append(notice)
 
     async with connected("memory", mode, api, tmp_path) as client:
         await client.call_tool("get_pet", {"id": 1}, progress_callback=note)
-        assert heard == [], "a quick call tells nothing"
+        assert notices == [], "a quick call tells nothing"
         monkeypatch.setattr(module, "_FIRST_PROGRESS", 0.01)
         monkeypatch.setattr(module, "_PROGRESS_INTERVAL", 0.01)
         await client.call_tool("be_slow", {"seconds": 0.5}, progress_callback=note)
 
-    progress = [notice[0] for notice in heard]
-    assert len(heard) > 2
+    progress = [notice[0] for notice in notices]
+    assert len(notices) > 2
     assert progress == sorted(set(progress))
-    assert {notice[1:] for notice in heard} <= {
+    assert {notice[1:] for notice in notices} <= {
         (None, "waiting for 0 s"),
         (None, "waiting for 1 s"),
     }
@@ -189,14 +189,14 @@ REFUSALS = {
 
 @pytest.mark.parametrize("why", REFUSALS)
 async def test_what_the_user_does_not_approve_is_not_sent(mode, why, api, tmp_path):
-    arguments, told = REFUSALS[why]
+    arguments, message = REFUSALS[why]
     person = Person(why)
     options = {} if why == "nobody to ask" else {"elicitation_callback": person}
     async with connected("memory", mode, api, tmp_path, ask=True, **options) as client:
         result = await client.call_tool("delete_pet", arguments)
 
     assert result.is_error
-    assert texts(result)[0].startswith(told)
+    assert texts(result)[0].startswith(message)
     assert len(person.asked) == (why in ("decline", "cancel"))
     assert api.requests == []
 
@@ -240,7 +240,7 @@ async def test_a_question_says_how_much_of_it_is_not_shown(mode):
     person = Person("decline")
     toolset = load_tools(SHOP, settings=Settings(base_url="http://api.example.com"))
     toolset.add_input_guardrails([require_approval()])
-    async with served({}, mode=mode, toolset=toolset, elicitation_callback=person) as client:
+    async with client_of({}, mode=mode, toolset=toolset, elicitation_callback=person) as client:
         await client.call_tool("add_pet", {"body": {"name": "x" * 5000}})
 
     assert person.asked[0].endswith('x"... (1,062 more characters)}')
@@ -264,7 +264,7 @@ async def test_guards_find_the_request_and_can_answer(mode):
 
     toolset = load_tools(document(ONE))
     toolset.add_input_guardrails([guard])
-    async with served({}, mode=mode, toolset=toolset) as client:
+    async with client_of({}, mode=mode, toolset=toolset) as client:
         result = await client.call_tool("a", {})
 
     assert seen == [("a", True, "tools/call")]
@@ -279,11 +279,11 @@ async def test_guards_find_the_request_and_can_answer(mode):
     ],
     ids=["surrogate", "numbers", "long number", "separator", "deep"],
 )
-async def test_odd_values_of_an_answer_do_not_end_the_connection(mode, text):
+async def test_odd_values_of_a_response_do_not_end_the_connection(mode, text):
     body = f'{{"a": {text}}}'.encode()
-    answer = httpx.Response(200, content=body, headers={"Content-Type": "application/json"})
+    response = httpx.Response(200, content=body, headers={"Content-Type": "application/json"})
 
-    async with served(ONE, answer, mode=mode) as client:
+    async with client_of(ONE, response, mode=mode) as client:
         first, second = [await client.call_tool("a", {}) for _ in range(2)]
 
     assert [first.is_error, second.is_error] == [False, False]
@@ -297,7 +297,7 @@ async def test_a_lone_surrogate_of_a_document_does_not_end_the_connection(mode):
     odd = document({"/a": {"get": operation(operationId="a", parameters=[parameter])}})
     odd["info"]["title"] = "A\udfff title"
 
-    async with served({}, mode=mode, toolset=load_tools(odd)) as client:
+    async with client_of({}, mode=mode, toolset=load_tools(odd)) as client:
         (tool,) = (await client.list_tools()).tools
         name = client.server_info.name
 
@@ -311,7 +311,7 @@ async def test_a_tool_has_a_title_where_its_first_line_is_one(mode):
         "/b": {"get": operation(operationId="b", summary="x" * 61)},
     }
 
-    async with served(paths, mode=mode) as client:
+    async with client_of(paths, mode=mode) as client:
         first, second = [(await client.list_tools()).tools for _ in range(2)]
 
     assert [tool.title for tool in first] == ["List things", None]
@@ -331,7 +331,7 @@ async def test_any_tools_are_served(mode):
     paths = {f"/{name}": {"get": operation(operationId=name)} for name in ("a1", "a2", "b")}
     toolset = load_tools(document(paths))
 
-    async with served(
+    async with client_of(
         {}, mode=mode, toolset=(tool for tool in toolset if tool.name != "b")
     ) as some:
         listed = await some.list_tools()

@@ -31,32 +31,32 @@ def mode(request):
     return request.param
 
 
-def tools(folder, *, size=None, **members):
+def tools(folder, *, size=None, **options):
     """Return tools whose API answers with a scan, or with JSON that looks like a file."""
 
-    def answer(request):
+    def respond(request):
         if request.url.path.endswith("/like"):
             return httpx.Response(200, json=LIKE)
         return httpx.Response(200, content=SCAN[:size], headers={"Content-Type": "image/tiff"})
 
-    return answering(document(PATHS), answer, settings={"download_dir": folder, **members})[0]
+    return answering(document(PATHS), respond, settings={"download_dir": folder, **options})[0]
 
 
-async def test_an_answer_links_to_its_file_and_the_server_reads_it(mode, tmp_path):
+async def test_a_response_links_to_its_file_and_the_server_reads_it(mode, tmp_path):
     toolset = tools(tmp_path)
     async with Client(create_server(toolset), mode=mode) as client:
         before = (await client.list_resources()).resources
-        found = await client.call_tool("get_scan", {})
+        result = await client.call_tool("get_scan", {})
         like = await client.call_tool("look_alike", {})
         listed = (await client.list_resources()).resources
-        (read,) = (await client.read_resource(found.content[1].uri)).contents
+        (read,) = (await client.read_resource(result.content[1].uri)).contents
 
     (path,) = tmp_path.iterdir()
-    link = found.content[1]
+    link = result.content[1]
     assert (link.type, link.name, link.size) == ("resource_link", path.name, len(SCAN))
     assert (link.uri, link.mime_type) == (f"openapi-tools://files/{path.name}", "image/tiff")
-    assert found.structured_content["handle"] == path.name
-    assert len(texts(found)[0]) < 300
+    assert result.structured_content["handle"] == path.name
+    assert len(texts(result)[0]) < 300
     assert [content.type for content in like.content] == ["text"]
     assert before == []
     assert [each.name for each in listed] == [path.name]
@@ -66,10 +66,10 @@ async def test_an_answer_links_to_its_file_and_the_server_reads_it(mode, tmp_pat
 async def test_a_session_lists_its_own_files_only(tmp_path):
     server = create_server(tools(tmp_path))
     async with Client(server, mode="legacy") as one, Client(server, mode="legacy") as other:
-        found = await one.call_tool("get_scan", {})
+        result = await one.call_tool("get_scan", {})
         lists = [(await client.list_resources()).resources for client in (one, other)]
 
-    assert [[each.uri for each in listed] for listed in lists] == [[found.content[1].uri], []]
+    assert [[each.uri for each in listed] for listed in lists] == [[result.content[1].uri], []]
 
 
 @pytest.mark.parametrize(
@@ -95,10 +95,10 @@ async def test_without_a_store_there_are_no_resources(mode, tmp_path):
     async with Client(create_server(toolset), mode=mode) as client:
         assert client.server_capabilities.resources is None
     async with Client(create_server(list(tools(tmp_path))), mode=mode) as client:
-        found = await client.call_tool("get_scan", {})
+        result = await client.call_tool("get_scan", {})
         assert client.server_capabilities.resources is None
 
-    assert [content.type for content in found.content] == ["text"]
+    assert [content.type for content in result.content] == ["text"]
 
 
 CALLS = {
@@ -119,9 +119,9 @@ async def test_a_remote_client_reads_no_path_of_the_server(call, size, mode, tmp
     make, name, arguments = CALLS[call]
     toolset = tools(tmp_path / "private", size=size)
     async with client_of(create_server(make(toolset)), mode) as client:
-        found = await client.call_tool(name, arguments)
+        result = await client.call_tool(name, arguments)
 
-    words = found.model_dump_json()
+    words = result.model_dump_json()
     (path,) = (tmp_path / "private").iterdir()
     assert path.name in words
     assert "private" not in words
@@ -132,10 +132,10 @@ async def test_a_client_on_this_machine_reads_the_path(call, mode, tmp_path):
     pytest.importorskip("pydantic_monty")
     make, name, arguments = CALLS[call]
     async with Client(create_server(make(tools(tmp_path))), mode=mode) as client:
-        found = await client.call_tool(name, arguments)
+        result = await client.call_tool(name, arguments)
 
     (path,) = tmp_path.iterdir()
-    assert str(path) in found.model_dump_json().replace("\\\\", "\\")
+    assert str(path) in result.model_dump_json().replace("\\\\", "\\")
 
 
 @pytest.mark.parametrize("kind", ["a folder that cannot be made", "a token file", "no token"])
@@ -144,7 +144,7 @@ async def test_an_error_for_a_remote_client_names_no_folder(kind, remote, mode, 
     private = tmp_path / "private"
     private.mkdir()
     file = private / "tokens.json"
-    settings, members, credentials = {}, {}, None
+    settings, options, credentials = {}, {}, None
     if kind == "a folder that cannot be made":
         file.write_text("")
         settings["download_dir"] = file / "files"
@@ -157,21 +157,21 @@ async def test_an_error_for_a_remote_client_names_no_folder(kind, remote, mode, 
             "type": "oauth2",
             "flows": {"authorizationCode": {**flow, "scopes": {}}},
         }
-        members = {"components": {"securitySchemes": {"o": scheme}}, "security": [{"o": []}]}
+        options = {"components": {"securitySchemes": {"o": scheme}}, "security": [{"o": []}]}
         credentials = {"o": OAuth2(client_id="me", token_file=file)}
     client = httpx.AsyncClient(
         transport=httpx.MockTransport(
             lambda _: httpx.Response(200, content=SCAN, headers={"Content-Type": "image/tiff"})
         )
     )
-    root = document(PATHS, servers=[{"url": "https://api.example"}], **members)
+    root = document(PATHS, servers=[{"url": "https://api.example"}], **options)
     toolset = load_tools(root, settings=settings, credentials=credentials, client=client)
     server = create_server(toolset)
     async with client_of(server, mode) if remote else Client(server, mode=mode) as caller:
-        found = await caller.call_tool("get_scan", {})
+        result = await caller.call_tool("get_scan", {})
     await client.aclose()
 
-    words = " ".join(texts(found))
-    assert found.is_error
+    words = " ".join(texts(result))
+    assert result.is_error
     assert ("private" in words) == (not remote and kind != "a folder that cannot be made")
     assert ("tokens.json" in words) == (kind != "a folder that cannot be made")

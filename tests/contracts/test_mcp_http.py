@@ -85,15 +85,15 @@ class Peer:
         return {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
 
     @asynccontextmanager
-    async def stream(self, name, *, accept=BOTH, **members):
+    async def stream(self, name, *, accept=BOTH, **fields):
         names = {"Mcp-Method": "tools/call", "Mcp-Name": name} if self.era == "modern" else {}
         headers = {**self.headers, **names, "Accept": accept}
-        message = self.message(name, **members)
+        message = self.message(name, **fields)
         async with self._web.stream("POST", self._url, json=message, headers=headers) as response:
             yield response
 
-    async def call(self, name, **members):
-        async with self.stream(name, **members) as response:
+    async def call(self, name, **fields):
+        async with self.stream(name, **fields) as response:
             await response.aread()
         return response
 
@@ -284,13 +284,13 @@ async def test_a_session_is_asked_on_the_stream_of_its_call(api):
             error = {"code": -1, "message": "no window"}
             await peer.post({"jsonrpc": "2.0", "id": question["id"], "error": error})
             refused = b"".join([part async for part in parts])
-        unheard = await peer.call("write", accept=JSON)
+        refused = await peer.call("write", accept=JSON)
 
     assert question["method"] == "elicitation/create"
     assert result_of(body)["structuredContent"] == {"a": 1}
     assert again.status_code == 202
     assert b"write was not approved." in refused
-    assert b"needs approval" in unheard.content
+    assert b"needs approval" in refused.content
 
 
 async def test_a_question_that_is_no_longer_open_is_withdrawn(api):
@@ -298,8 +298,8 @@ async def test_a_question_that_is_no_longer_open_is_withdrawn(api):
     server = api.server(require_approval())
     async with peer_of(server, "session", capabilities=["elicitation"]) as peer:
         calls = [asyncio.create_task(peer.call("write", number=n)) for n in range(17)]
-        done, others = await asyncio.wait(calls, timeout=30, return_when=asyncio.FIRST_COMPLETED)
-        for call in others:
+        done, pending = await asyncio.wait(calls, timeout=30, return_when=asyncio.FIRST_COMPLETED)
+        for call in pending:
             call.cancel()
         await asyncio.wait(calls)
 
@@ -451,10 +451,10 @@ async def test_a_slow_call_keeps_its_connection_through_nginx(
     api, mode, progress, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(mcp_exchange, "_PING_INTERVAL", 0.3)
-    heard = []
+    notices = []
 
     async def note(*facts):
-        heard.append(facts)
+        notices.append(facts)
 
     api.seconds = 3
     async with (
@@ -466,19 +466,19 @@ async def test_a_slow_call_keeps_its_connection_through_nginx(
         result = await client.call_tool("a", {}, progress_callback=note if progress else None)
 
     assert result.structured_content == {"a": 1}
-    assert bool(heard) is progress
+    assert bool(notices) is progress
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("mode", MODES)
-async def test_the_client_of_fastmcp_hears_of_progress_and_asks_its_user(api, mode, monkeypatch):
+async def test_the_client_of_fastmcp_gets_progress_and_asks_its_user(api, mode, monkeypatch):
     fastmcp = pytest.importorskip("fastmcp", reason="fastmcp is not installed")
     monkeypatch.setattr("openapi_tools.contracts.mcp._FIRST_PROGRESS", 0.01)
     monkeypatch.setattr("openapi_tools.contracts.mcp._PROGRESS_INTERVAL", 0.01)
-    heard, asked = [], []
+    notices, asked = [], []
 
     async def note(*facts):
-        heard.append(facts)
+        notices.append(facts)
 
     async def ask(message, *_):
         asked.append(message)
@@ -494,7 +494,7 @@ async def test_the_client_of_fastmcp_hears_of_progress_and_asks_its_user(api, mo
         written = await client.call_tool("write", {})
 
     assert (slow.structured_content, written.structured_content) == ({"a": 1}, {"a": 1})
-    assert heard
+    assert notices
     assert asked == ["Call write (POST /b)?"]
 
 

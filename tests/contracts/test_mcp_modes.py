@@ -35,14 +35,14 @@ async def test_a_client_finds_looks_at_and_calls_tools(transport, mode, api, tmp
     async with connected(transport, mode, api, tmp_path, **options) as client:
 
         async def call(name, **arguments):
-            given = {"name": name, "arguments": arguments}
-            result = await client.call_tool("call_tool", given)
+            parameters = {"name": name, "arguments": arguments}
+            result = await client.call_tool("call_tool", parameters)
             return result.is_error, texts(result)[0]
 
         names = [tool.name for tool in (await client.list_tools()).tools]
         info = client.server_info
-        found = await client.call_tool("search_tools", {"query": "get one pet\nremove a pet"})
-        told = await client.call_tool("describe_tools", {"names": ["delete_pet"]})
+        hits = await client.call_tool("search_tools", {"query": "get one pet\nremove a pet"})
+        description = await client.call_tool("describe_tools", {"names": ["delete_pet"]})
         unknown, wrong = await call("get_pets"), await call("get_pet", id="one")
         right, failed = await call("get_pet", id=1), await call("get_pet", id=404)
         deleted = await call("delete_pet", id=1)
@@ -51,8 +51,8 @@ async def test_a_client_finds_looks_at_and_calls_tools(transport, mode, api, tmp
 
     assert names == ["search_tools", "describe_tools", "call_tool"]
     assert (info.name, info.version) == ("Pet API", "7.1")
-    assert "get_pet(id: int)" in texts(found)[0]
-    assert texts(told)[0].startswith("delete_pet: DELETE /pets/{id}\n")
+    assert "get_pet(id: int)" in texts(hits)[0]
+    assert texts(description)[0].startswith("delete_pet: DELETE /pets/{id}\n")
     assert unknown[0]
     assert "did you mean get_pet" in unknown[1]
     assert wrong[0]
@@ -77,7 +77,7 @@ async def test_a_client_runs_programs(transport, mode, api, tmp_path):
             return result.is_error, texts(result)[0]
 
         names = [tool.name for tool in (await client.list_tools()).tools]
-        found = await client.call_tool("search", {"query": "get one pet"})
+        hits = await client.call_tool("search", {"query": "get one pet"})
         wrong = await run("await get_pet(id='one')")
         right = await run("print('seen')", "pet = await get_pet(id=1)", "pet['name']")
         failed = await run("await get_pet(id=404)")
@@ -90,7 +90,7 @@ async def test_a_client_runs_programs(transport, mode, api, tmp_path):
         )
 
     assert names == ["search", "run_code"]
-    assert "get_pet(id: int)" in texts(found)[0]
+    assert "get_pet(id: int)" in texts(hits)[0]
     assert wrong[0]
     assert wrong[1].startswith("Line 1: id='one': ")
     assert "Expected int" in wrong[1]
@@ -123,12 +123,12 @@ async def test_clients_of_a_server_do_not_see_the_variables_of_others(mode, api,
         async with Client(place, mode=mode) as one, Client(other, mode=mode) as two:
             await asyncio.gather(run(one, "mine = 'first'"), run(two, "mine = 'second'"))
             await run(one, "secret = 1")
-            told = await asyncio.gather(run(one, "mine"), run(two, "mine"))
+            results = await asyncio.gather(run(one, "mine"), run(two, "mine"))
             foreign = await run(two, "secret")
 
     unknown = "Line 1: NameError: name 'mine' is not defined."
     # Nothing tells stateless clients apart, so their programs share nothing.
-    assert told == (["first", "second"] if mode == "legacy" else [unknown] * 2)
+    assert results == (["first", "second"] if mode == "legacy" else [unknown] * 2)
     assert "name 'secret' is not defined" in foreign
 
 
@@ -164,8 +164,8 @@ async def test_the_end_of_a_server_ends_its_programs(end, program, api, tmp_path
         process.send_signal(signal.Signals[end])
 
     assert await asyncio.wait_for(process.wait(), 30) == (130 if end == "SIGINT" else 0)
-    said = (await process.stderr.read()).decode()
-    assert said == "serving 8 tools (0 operations skipped) in mode code over stdio.\n"
+    errors = (await process.stderr.read()).decode()
+    assert errors == "serving 8 tools (0 operations skipped) in mode code over stdio.\n"
     assert workers
     for _ in range(20):
         if not alive(workers):

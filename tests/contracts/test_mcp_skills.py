@@ -34,7 +34,7 @@ class GetParams(types.RequestParams):
     uri: str
 
 
-class Answer(types.Result):
+class SkillResult(types.Result):
     model_config = types.Result.model_config | {"extra": "allow"}
 
 
@@ -50,12 +50,12 @@ class GetRequest(types.Request[GetParams, Literal["skills/get"]]):
 
 async def list_skills(client):
     request = ListRequest(params=types.PaginatedRequestParams())
-    return (await client.session.send_request(request, Answer)).model_dump(by_alias=True)
+    return (await client.session.send_request(request, SkillResult)).model_dump(by_alias=True)
 
 
 async def get_skill(client, uri):
     request = GetRequest(params=GetParams(uri=uri))
-    return (await client.session.send_request(request, Answer)).model_dump(by_alias=True)
+    return (await client.session.send_request(request, SkillResult)).model_dump(by_alias=True)
 
 
 async def read_text(client, uri):
@@ -76,7 +76,7 @@ async def read_texts(client, entry):
     return texts
 
 
-def served(document=DOCUMENT, **options):
+def create_skill_server(document=DOCUMENT, **options):
     """Return a server of a document, with skills."""
     server = create_server(load_tools(document), **options)
     add_skills(server)
@@ -88,7 +88,7 @@ def connected(server, *extensions, mode="auto"):
 
 
 async def test_a_client_reads_the_skill_of_a_server():
-    async with connected(served(), Skills()) as client:
+    async with connected(create_skill_server(), Skills()) as client:
         listed = await list_skills(client)
         (entry,) = listed["skills"]
         one = await get_skill(client, entry["uri"])
@@ -99,9 +99,9 @@ async def test_a_client_reads_the_skill_of_a_server():
     assert EXTENSION in declared.extensions
     assert declared.resources is not None
     assert (entry["uri"], one["skill"]) == (URI, entry)
-    for answer in (listed, one):
-        assert answer["resultType"] == "complete"
-        assert (answer["ttlMs"] > 0, answer["cacheScope"]) == (True, "private")
+    for response in (listed, one):
+        assert response["resultType"] == "complete"
+        assert (response["ttlMs"] > 0, response["cacheScope"]) == (True, "private")
     assert_skill(texts, "pet")
     fields, _ = split_front_matter(texts["SKILL.md"])
     assert entry["frontmatter"] == fields
@@ -110,7 +110,7 @@ async def test_a_client_reads_the_skill_of_a_server():
 
 
 async def test_examples_are_calls_of_tools_that_the_server_has():
-    async with connected(served(), Skills()) as client:
+    async with connected(create_skill_server(), Skills()) as client:
         (entry,) = (await list_skills(client))["skills"]
         texts = await read_texts(client, entry)
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
@@ -125,7 +125,7 @@ async def test_examples_are_calls_of_tools_that_the_server_has():
 
 
 async def test_a_skill_has_only_what_its_client_may_see():
-    server = served(visible=lambda tool, _: tool.name.startswith("get_"))
+    server = create_skill_server(visible=lambda tool, _: tool.name.startswith("get_"))
     async with connected(server, Skills()) as client:
         (entry,) = (await list_skills(client))["skills"]
         texts = await read_texts(client, entry)
@@ -151,7 +151,7 @@ async def test_tools_of_several_apis_are_one_skill_in_every_mode(mode):
 
 
 async def test_the_skill_follows_the_tools_of_the_server():
-    server = served()
+    server = create_skill_server()
     async with connected(server, Skills()) as client:
         (before,) = (await list_skills(client))["skills"]
         await server.replace(load_tools(DOCUMENT).select({"names": ["get_pet"]}))
@@ -166,9 +166,9 @@ async def test_the_skill_follows_the_tools_of_the_server():
 
 
 async def test_clients_that_do_not_ask_find_no_skill():
-    async with connected(served()) as client:
+    async with connected(create_skill_server()) as client:
         listed = (await client.list_resources()).resources
-    async with connected(served(), mode="legacy") as client:
+    async with connected(create_skill_server(), mode="legacy") as client:
         older = (await client.list_resources()).resources
         for ask in (list_skills, partial(get_skill, uri=URI)):
             with pytest.raises(MCPError) as raised:
@@ -184,7 +184,7 @@ async def test_clients_that_do_not_ask_find_no_skill():
     "uri", ["skill://pet", "skill://other/SKILL.md", "skill://pet/assets/openapi.json", ""]
 )
 async def test_an_unknown_skill_or_file_is_an_error_of_the_protocol(uri):
-    async with connected(served(), Skills()) as client:
+    async with connected(create_skill_server(), Skills()) as client:
         for ask in (partial(get_skill, client), client.read_resource):
             with pytest.raises(MCPError) as raised:
                 await ask(uri)
@@ -205,7 +205,7 @@ async def test_files_of_calls_stay_resources_beside_the_skill(tmp_path):
 
 @pytest.mark.parametrize("name", ["fence", "YAML", "headings", "HTML", "table"])
 async def test_a_hostile_document_breaks_out_of_nothing(name):
-    async with connected(served(hostile(PAYLOADS[name])), Skills()) as client:
+    async with connected(create_skill_server(hostile(PAYLOADS[name])), Skills()) as client:
         (entry,) = (await list_skills(client))["skills"]
         texts = await read_texts(client, entry)
 
@@ -217,7 +217,10 @@ async def test_fastmcps_client_accepts_the_skill():
     fastmcp = pytest.importorskip("fastmcp", reason="fastmcp is not installed")
     skills = pytest.importorskip("fastmcp.skills", reason="this fastmcp has no skills")
     extensions = [skills.SkillsClientExtension()]
-    async with hosted(served()) as url, fastmcp.Client(url, extensions=extensions) as client:
+    async with (
+        hosted(create_skill_server()) as url,
+        fastmcp.Client(url, extensions=extensions) as client,
+    ):
         (entry,) = await client.list_skills()
         same = await client.get_skill(entry.uri)
         (contents,) = await client.read_resource(entry.uri)
@@ -244,7 +247,7 @@ async def test_a_large_api_keeps_the_limits_of_the_extension():
     path = FOLDER / "github" / "api.github.com.json"
     if not path.is_file():
         pytest.skip(ABSENT)
-    async with connected(served(path), Skills()) as client:
+    async with connected(create_skill_server(path), Skills()) as client:
         (entry,) = (await list_skills(client))["skills"]
 
     assert len(entry["resources"]) <= 512

@@ -19,7 +19,7 @@ from mcp import Client, MCPError, types
 from mcp.client.streamable_http import streamable_http_client
 from mcp_api import MODES, Person, client_of, hosted, texts
 
-ROOM = 256_000
+LARGEST = 256_000
 """Characters of an output; some texts of this length are too large for a client as JSON twice."""
 CALL = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "a"}}
 ACCEPTED = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"}
@@ -32,29 +32,29 @@ def mode(request):
     return request.param
 
 
-def tools_of(answer, **settings):
+def tools_of(handler, **settings):
     """Return a toolset whose two tools are answered by an async function."""
     paths = {"/a": {"get": operation(operationId="a"), "post": operation(operationId="b")}}
-    settings = {"base_url": "http://api.example.com", "max_output_chars": ROOM, **settings}
-    web = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+    settings = {"base_url": "http://api.example.com", "max_output_chars": LARGEST, **settings}
+    web = httpx.AsyncClient(transport=httpx.MockTransport(handler))
     return load_tools(document(paths), settings=Settings(**settings), client=web)
 
 
 def filled(letter):
     """Return the largest object of one such text that no cap of the tools cuts."""
     each = len(json.dumps(letter, ensure_ascii=False)) - 2
-    return {"a": letter * ((ROOM - 10) // each)}
+    return {"a": letter * ((LARGEST - 10) // each)}
 
 
-def answering(value, *, after=None):
+def respond_with(value, *, after=None):
     """Return an API that answers with a value, after something has happened."""
 
-    async def answer(_):
+    async def respond(_):
         if after is not None:
             await asyncio.wait_for(after.wait(), 30)
         return httpx.Response(200, json=value)
 
-    return answer
+    return respond
 
 
 @pytest.fixture
@@ -65,10 +65,10 @@ def early(monkeypatch):
 
 @pytest.mark.long
 @pytest.mark.parametrize("letter", LETTERS)
-async def test_the_largest_answer_arrives_whole(mode, letter):
+async def test_the_largest_response_arrives_whole(mode, letter):
     value = filled(letter)
 
-    async with client_of(create_server(tools_of(answering(value))), mode) as client:
+    async with client_of(create_server(tools_of(respond_with(value))), mode) as client:
         result = await client.call_tool("a", {})
 
     assert result.structured_content == value
@@ -77,12 +77,12 @@ async def test_the_largest_answer_arrives_whole(mode, letter):
 
 async def called_after_progress(value, mode, bound=1024 * 1024, **settings):
     """Return the result or error of a call that is answered once the client heard of progress."""
-    told = asyncio.Event()
+    event = asyncio.Event()
 
     async def note(*_):
-        told.set()
+        event.set()
 
-    server = create_server(tools_of(answering(value, after=told), **settings))
+    server = create_server(tools_of(respond_with(value, after=event), **settings))
     async with client_of(server, mode, max_sse_event_size=bound) as client:
         try:
             return await client.call_tool("a", {}, progress_callback=note)
@@ -93,7 +93,7 @@ async def called_after_progress(value, mode, bound=1024 * 1024, **settings):
 @pytest.mark.long
 @pytest.mark.parametrize("letter", LETTERS)
 @pytest.mark.usefixtures("early")
-async def test_after_progress_the_text_of_the_largest_answer_arrives_whole(mode, letter):
+async def test_after_progress_the_text_of_the_largest_response_arrives_whole(mode, letter):
     value = filled(letter)
 
     result = await called_after_progress(value, mode)
@@ -104,7 +104,7 @@ async def test_after_progress_the_text_of_the_largest_answer_arrives_whole(mode,
 
 
 @pytest.mark.usefixtures("early")
-async def test_after_progress_a_small_answer_keeps_its_structure(mode):
+async def test_after_progress_a_small_response_keeps_its_structure(mode):
     result = await called_after_progress({"a": 1}, mode)
 
     assert (texts(result), result.structured_content) == (['{"a":1}'], {"a": 1})
@@ -125,7 +125,7 @@ async def test_what_is_too_large_as_a_text_is_left_to_the_bound_of_the_client(mo
 async def test_a_question_does_not_wait_for_the_answer():
     value = filled("漢")
 
-    toolset = tools_of(answering(value))
+    toolset = tools_of(respond_with(value))
     toolset.add_input_guardrails([require_approval()])
     async with hosted(create_server(toolset)) as url, httpx2.AsyncClient(timeout=60) as web:
         place = streamable_http_client(url, http_client=web)
@@ -137,32 +137,32 @@ async def test_a_question_does_not_wait_for_the_answer():
 
 
 @asynccontextmanager
-async def posted(toolset, message, **headers):
+async def post_message(toolset, message, **headers):
     """Give the answer to a message in a handshake version, before its body has been read."""
     async with (
         hosted(create_server(toolset), stateless_http=True) as url,
         httpx2.AsyncClient(timeout=60) as web,
-        web.stream("POST", url, json=message, headers={**ACCEPTED, **headers}) as answer,
+        web.stream("POST", url, json=message, headers={**ACCEPTED, **headers}) as response,
     ):
-        yield answer
+        yield response
 
 
 IDS = [{"id": number} for number in (0, -3, "", "x", 'a\\"b", "result": {', "ж{}")]
 
 
-@pytest.mark.parametrize("members", [{}, *IDS, {"params": {"name": "c"}}], ids=str)
-async def test_an_answer_with_nothing_before_it_is_plain_json(members):
-    call = {**CALL, **members}
+@pytest.mark.parametrize("fields", [{}, *IDS, {"params": {"name": "c"}}], ids=str)
+async def test_a_response_with_nothing_before_it_is_plain_json(fields):
+    call = {**CALL, **fields}
 
-    async with posted(tools_of(answering({"a": "ж"})), call) as answer:
-        body = await answer.aread()
+    async with post_message(tools_of(respond_with({"a": "ж"})), call) as response:
+        body = await response.aread()
 
-    assert answer.status_code == 200
-    assert answer.headers.get_list("content-type") == ["application/json"]
-    assert answer.headers["content-length"] == str(len(body))
+    assert response.status_code == 200
+    assert response.headers.get_list("content-type") == ["application/json"]
+    assert response.headers["content-length"] == str(len(body))
     message = json.loads(body)
     assert message["id"] == call["id"]
-    if "params" in members:
+    if "params" in fields:
         assert message["error"]["code"] == types.INVALID_PARAMS
     else:
         assert message["result"]["structuredContent"] == {"a": "ж"}
@@ -179,18 +179,18 @@ async def test_a_session_is_opened_and_closed_and_has_its_own_stream():
         },
     }
     async with (
-        hosted(create_server(tools_of(answering({})))) as url,
+        hosted(create_server(tools_of(respond_with({})))) as url,
         httpx2.AsyncClient(headers=ACCEPTED, timeout=60) as web,
     ):
         opened = await web.post(url, json=opening)
-        own = {"Mcp-Session-Id": opened.headers["mcp-session-id"]}
-        async with web.stream("GET", url, headers=own) as listening:
-            closed = await web.delete(url, headers=own)
-            said = await listening.aread()
+        session = {"Mcp-Session-Id": opened.headers["mcp-session-id"]}
+        async with web.stream("GET", url, headers=session) as listening:
+            closed = await web.delete(url, headers=session)
+            content = await listening.aread()
 
     assert opened.json()["result"]["protocolVersion"] == "2025-11-25"
     assert listening.headers["content-type"].startswith("text/event-stream")
-    assert (closed.status_code, said) == (200, b"")
+    assert (closed.status_code, content) == (200, b"")
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -199,16 +199,18 @@ async def test_signs_of_life_are_sent_while_a_call_goes_on(mode, monkeypatch):
     alive = asyncio.Event()
     message, headers = (CALL, {}) if mode == "legacy" else (stateless(), STATELESS)
 
-    async with posted(tools_of(answering({"a": 1}, after=alive)), message, **headers) as answer:
-        said = b""
-        async for piece in answer.aiter_bytes():
-            said += piece
+    async with post_message(
+        tools_of(respond_with({"a": 1}, after=alive)), message, **headers
+    ) as response:
+        content = b""
+        async for piece in response.aiter_bytes():
+            content += piece
             alive.set()  # the API answers only now
 
-    assert answer.headers["content-type"].startswith("text/event-stream")
-    assert said.startswith(b": ping")
-    assert said.count(b"\ndata: ") == 1
-    assert b'"structuredContent":{"a":1}' in said
+    assert response.headers["content-type"].startswith("text/event-stream")
+    assert content.startswith(b": ping")
+    assert content.count(b"\ndata: ") == 1
+    assert b'"structuredContent":{"a":1}' in content
 
 
 STATELESS = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "a"}
@@ -225,17 +227,17 @@ def stateless():
     return {**CALL, "params": {**CALL["params"], "_meta": meta}}
 
 
-async def test_a_client_that_leaves_before_the_answer_harms_nobody(caplog):
+async def test_a_client_that_leaves_before_the_response_harms_nobody(caplog):
     arrived, gone = asyncio.Event(), asyncio.Event()
 
-    async def answer(request):
+    async def respond(request):
         if request.method == "POST":
             return httpx.Response(200, json={"b": 2})
         arrived.set()
         await asyncio.wait_for(gone.wait(), 30)
         return httpx.Response(200, json={})
 
-    app = create_server(tools_of(answer))
+    app = create_server(tools_of(respond))
     async with hosted(app, stateless_http=True) as url, httpx2.AsyncClient(timeout=60) as web:
         call = asyncio.create_task(web.post(url, json=CALL, headers=ACCEPTED))
         await asyncio.wait_for(arrived.wait(), 30)
@@ -243,7 +245,7 @@ async def test_a_client_that_leaves_before_the_answer_harms_nobody(caplog):
         await asyncio.wait({call})
         gone.set()
         other = {**CALL, "params": {"name": "b"}}
-        answered = await web.post(url, json=other, headers=ACCEPTED)
+        response = await web.post(url, json=other, headers=ACCEPTED)
 
-    assert answered.json()["result"]["structuredContent"] == {"b": 2}
+    assert response.json()["result"]["structuredContent"] == {"b": 2}
     assert [record for record in caplog.records if record.levelname == "ERROR"] == []

@@ -73,7 +73,7 @@ CASES = {
 
 @pytest.mark.long
 @pytest.mark.parametrize("odd", CASES.values(), ids=CASES)
-async def test_all_of_them_are_told_what_the_server_did(odd, tmp_path):
+async def test_all_of_them_receive_what_the_server_did(odd, tmp_path):
     responses = {odd.status: {"description": "ok"}}
     paths = {"/x": {odd.method: operation(operationId="do", responses=responses)}}
     path = tmp_path / "api.json"

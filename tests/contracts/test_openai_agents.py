@@ -104,8 +104,8 @@ class TestOpenAIAgents(Asking):
         numbers = itertools.count()
         script = [[call(name, str(next(numbers)), args) for name, args in turn] for turn in turns]
         items = await run(toolset, *script, **options)
-        wanted = [one.call_id for turn in script for one in turn]
-        assert [item.raw_item["call_id"] for item in items] == wanted
+        call_ids = [one.call_id for turn in script for one in turn]
+        assert [item.raw_item["call_id"] for item in items] == call_ids
         return list(map(self.seen, items))
 
     def seen(self, item):
@@ -142,7 +142,7 @@ async def test_a_null_for_an_optional_argument_is_not_sent(recorder):
         ('{"petId": 3', "the arguments of a call are not valid JSON: EOF while parsing an object"),
     ],
 )
-async def test_arguments_that_are_no_object_are_answered_in_words(shop, arguments, words):
+async def test_arguments_that_are_no_object_are_an_error_in_words(shop, arguments, words):
     (item,) = await run(shop, [call("get_pet", "1", arguments)])
 
     assert texts_of(item)[0].startswith(words)

@@ -27,21 +27,21 @@ def names_and_words(schema, definitions, open_):
         return {word for part in schema for word in names_and_words(part, definitions, open_)}
     if not isinstance(schema, dict):
         return set()
-    found_ = set()
+    words = set()
     name = schema.get("$ref")
     if isinstance(name, str) and name not in open_:
         target = definitions[name.removeprefix("#/$defs/")]
         beside = target if "description" not in schema else {**target, "description": ""}
-        found_ |= names_and_words(beside, definitions, open_ | {name})
+        words |= names_and_words(beside, definitions, open_ | {name})
     for key, value in schema.items():
         if key == "description" and isinstance(value, str):
-            found_.add(value)
+            words.add(value)
         elif key in ("properties", "patternProperties") and isinstance(value, dict):
-            found_ |= set(value)
-            found_ |= names_and_words(list(value.values()), definitions, open_)
+            words |= set(value)
+            words |= names_and_words(list(value.values()), definitions, open_)
         elif key in ("items", "additionalProperties", "anyOf", "oneOf", "allOf", "prefixItems"):
-            found_ |= names_and_words(value, definitions, open_)
-    return found_
+            words |= names_and_words(value, definitions, open_)
+    return words
 
 
 def test_langchain(toolset):
@@ -52,14 +52,14 @@ def test_langchain(toolset):
 
     lost = {}
     for tool, structured in zip(toolset, to_structured_tools(toolset), strict=True):
-        schema, told = tool.input_schema, convert_to_openai_tool(structured)["function"]
-        assert (told["name"], told["description"]) == (tool.name, tool.description)
-        told = told["parameters"]
-        assert '"$ref":' not in json.dumps(told).replace(r'"^\\$ref$"', "")
-        assert list(told["properties"]) == list(schema["properties"])
-        assert told.get("required", []) == schema.get("required", [])
-        wanted = names_and_words(schema, schema.get("$defs", {}), frozenset()) - {"", "$ref"}
-        if missing := wanted - names_and_words(told, {}, frozenset()):
+        schema, definition = tool.input_schema, convert_to_openai_tool(structured)["function"]
+        assert (definition["name"], definition["description"]) == (tool.name, tool.description)
+        definition = definition["parameters"]
+        assert '"$ref":' not in json.dumps(definition).replace(r'"^\\$ref$"', "")
+        assert list(definition["properties"]) == list(schema["properties"])
+        assert definition.get("required", []) == schema.get("required", [])
+        expected = names_and_words(schema, schema.get("$defs", {}), frozenset()) - {"", "$ref"}
+        if missing := expected - names_and_words(definition, {}, frozenset()):
             lost[tool.name] = sorted(missing)[:3]
 
     assert lost == {}
@@ -76,13 +76,13 @@ def test_llama_index(toolset):
     from openapi_tools.contracts.llama_index import to_tools
 
     schemas = schemas_of(toolset)
-    for tool, made in zip(toolset, to_tools(toolset), strict=True):
-        definition = made.metadata.to_openai_tool()["function"]
+    for tool, native in zip(toolset, to_tools(toolset), strict=True):
+        definition = native.metadata.to_openai_tool()["function"]
         assert (definition["name"], definition["description"]) == (tool.name, tool.description)
         assert definition["parameters"] == schemas[tool.name]
-        assert json.loads(made.metadata.fn_schema_str) == schemas[tool.name]
+        assert json.loads(native.metadata.fn_schema_str) == schemas[tool.name]
         definition["parameters"]["properties"].clear()
-        assert made.metadata.get_parameters_dict() == schemas[tool.name]
+        assert native.metadata.get_parameters_dict() == schemas[tool.name]
 
 
 def test_openai_agents(toolset):
@@ -91,10 +91,10 @@ def test_openai_agents(toolset):
 
     schemas, strict = schemas_of(toolset), toolset.definitions("openai_strict")
     strict_schemas = {each["function"]["name"]: each["function"]["parameters"] for each in strict}
-    for tool, made in zip(toolset, to_function_tools(toolset), strict=True):
-        assert (made.name, made.description) == (tool.name, tool.description)
-        expected = strict_schemas if made.strict_json_schema else schemas
-        assert made.params_json_schema == expected[tool.name]
+    for tool, native in zip(toolset, to_function_tools(toolset), strict=True):
+        assert (native.name, native.description) == (tool.name, tool.description)
+        expected = strict_schemas if native.strict_json_schema else schemas
+        assert native.params_json_schema == expected[tool.name]
 
 
 def test_google_adk(toolset):
@@ -102,10 +102,10 @@ def test_google_adk(toolset):
     from openapi_tools.contracts.google_adk import to_tools
 
     expected = {each["name"]: each for each in toolset.definitions("gemini")}
-    for tool, made in zip(toolset, to_tools(toolset), strict=True):
-        declared = made._get_declaration().model_dump(exclude_none=True)
+    for tool, native in zip(toolset, to_tools(toolset), strict=True):
+        declared = native._get_declaration().model_dump(exclude_none=True)
         assert declared == expected[tool.name]
-        assert (made.name, made.description) == (tool.name, tool.description)
+        assert (native.name, native.description) == (tool.name, tool.description)
 
 
 async def test_pydantic_ai(toolset):
@@ -117,22 +117,24 @@ async def test_pydantic_ai(toolset):
     from openapi_tools.contracts.pydantic_ai import to_tools
 
     before = {name: json.dumps(schema) for name, schema in schemas_of(toolset).items()}
-    told = []
+    definitions = []
 
     def say(_messages, info):
-        told.extend(info.function_tools)
+        definitions.extend(info.function_tools)
         return ModelResponse([TextPart("Done.")])
 
     await Agent(FunctionModel(say), tools=to_tools(toolset)).run("Go.")
 
-    assert {one.name: json.dumps(one.parameters_json_schema) for one in told} == before
-    assert {one.name: one.description for one in told} == {t.name: t.description for t in toolset}
+    assert {one.name: json.dumps(one.parameters_json_schema) for one in definitions} == before
+    assert {one.name: one.description for one in definitions} == {
+        t.name: t.description for t in toolset
+    }
 
 
 CHOSEN = parameters(entry for entry in entries() if entry.path.startswith(BIG))
 
 
-def answer(_):
+def respond(_):
     """Answer anything."""
     return httpx.Response(200, json={"a": [1, None]})
 
@@ -144,7 +146,7 @@ async def test_mcp_lists_every_tool_and_calls_each_third(entry):
 
     from openapi_tools.contracts.mcp import create_server
 
-    toolset, _ = answering(entry.file, answer, settings={"anonymous": True})
+    toolset, _ = answering(entry.file, respond, settings={"anonymous": True})
     server, called, good = create_server(toolset), list(toolset)[::3], 0
     async with mcp.Client(server, mode="auto") as client:
         listed = await client.list_tools()
@@ -156,15 +158,15 @@ async def test_mcp_lists_every_tool_and_calls_each_third(entry):
         for tool, one, seen in zip(toolset, defined, listed.tools, strict=True):
             assert (seen.name, seen.description) == (tool.name, one["description"])
             assert seen.input_schema == one["inputSchema"] or len(json.dumps(one)) > 16_000
-            told = seen.model_dump(by_alias=True, exclude_none=True)
-            assert len(json.dumps(told)) <= 16_384
-            assert told["annotations"] == tool.annotations
-            assert len(told.get("title", "")) <= 60
+            definition = seen.model_dump(by_alias=True, exclude_none=True)
+            assert len(json.dumps(definition)) <= 16_384
+            assert definition["annotations"] == tool.annotations
+            assert len(definition.get("title", "")) <= 60
         # Not every sample fits: what is refused is refused with the same words.
         for tool in called:
-            given = sample(tool.input_schema, tool.input_schema)
-            result = await client.call_tool(tool.name, given)
-            direct = await tool.execute(given)
+            arguments = sample(tool.input_schema, tool.input_schema)
+            result = await client.call_tool(tool.name, arguments)
+            direct = await tool.execute(arguments)
             assert [part.text for part in result.content] == [p.text for p in direct.as_content()]
             assert result.is_error is direct.is_error
             assert result.structured_content == (direct.output if direct.success else None)

@@ -79,15 +79,15 @@ class TestPydanticAI(Asking):
             [call(name, str(n), **args) for n, (name, args) in enumerate(turn)] for turn in turns
         ]
         parts = await run(toolset, *numbered, **options)
-        wanted = [(one.tool_name, one.tool_call_id) for turn in numbered for one in turn]
-        assert [(part.tool_name, part.tool_call_id) for part in parts] == wanted
+        expected = [(one.tool_name, one.tool_call_id) for turn in numbered for one in turn]
+        assert [(part.tool_name, part.tool_call_id) for part in parts] == expected
         return list(map(self.seen, parts))
 
     def seen(self, part):
-        shown = part.content if isinstance(part.content, list) else [part.content]
-        images = [one for one in shown if isinstance(one, BinaryImage)]
+        content = part.content if isinstance(part.content, list) else [part.content]
+        images = [one for one in content if isinstance(one, BinaryImage)]
         assert [image.media_type for image in images] == ["image/png"] * len(images)
-        texts = [one for one in shown if isinstance(one, str)]
+        texts = [one for one in content if isinstance(one, str)]
         return Seen(texts, [image.data for image in images], part.outcome == "failed")
 
 
@@ -134,7 +134,7 @@ async def test_reads_run_beside_each_other_and_the_rest_alone(shop, recorder):
     ],
 )
 @pytest.mark.parametrize("approval", [False, True])
-async def test_arguments_that_are_no_object_are_answered_in_words_and_end_no_run(
+async def test_arguments_that_are_no_object_are_an_error_in_words_and_end_no_run(
     shop, recorder, args, words, approval
 ):
     recorder.answer = found(3)
@@ -156,8 +156,8 @@ def approving(toolset, *script, **options):
 
 async def granted(agent, asked, **approvals):
     """Return what the model is told once the questions of a run are answered."""
-    answers = DeferredToolResults(approvals=approvals)
-    ended = await agent.run(message_history=asked.all_messages(), deferred_tool_results=answers)
+    results = DeferredToolResults(approvals=approvals)
+    ended = await agent.run(message_history=asked.all_messages(), deferred_tool_results=results)
     return returned(ended.new_messages())
 
 
@@ -208,9 +208,9 @@ async def test_a_call_is_deferred_once_it_can_be_made(shop, recorder, way):
 
 async def test_a_question_about_call_tool_says_which_tool_it_calls(shop):
     shop.add_input_guardrails([require_approval()])
-    given = {"name": "sell_pet", "arguments": {"petId": 3}}
+    arguments = {"name": "sell_pet", "arguments": {"petId": 3}}
 
-    asked = await approving(shop.meta_tools(), [call("call_tool", **given)]).run("Go.")
+    asked = await approving(shop.meta_tools(), [call("call_tool", **arguments)]).run("Go.")
 
     assert asked.output.metadata == {"1": {"tool": "sell_pet", "arguments": {"petId": 3}}}
 
@@ -226,9 +226,9 @@ async def test_guardrails_see_the_run_where_no_context_is_given(shop):
 
 async def test_a_call_that_nobody_approves_here_is_denied(shop, recorder):
     """A guardrail that was added after the tools had been made asks the context, or refuses."""
-    made = to_tools(shop)
+    functions = to_tools(shop)
     shop.add_input_guardrails([require_approval()])
-    agent = Agent(scripted([call("sell_pet", petId=3)]), tools=made)
+    agent = Agent(scripted([call("sell_pet", petId=3)]), tools=functions)
 
     (part,) = returned((await agent.run("Go.")).all_messages())
 
@@ -248,9 +248,9 @@ def test_what_clients_of_providers_make_of_a_schema_does_not_change_it():
 
     tool = load_tools(DOCUMENT)["add_pet"]
     before = copy.deepcopy(tool.input_schema)
-    (made,) = to_tools([tool])
+    (function,) = to_tools([tool])
 
-    walked = OpenAIJsonSchemaTransformer(made.function_schema.json_schema, strict=True).walk()
+    walked = OpenAIJsonSchemaTransformer(function.function_schema.json_schema, strict=True).walk()
 
     assert walked != before
     assert tool.input_schema == before

@@ -134,11 +134,11 @@ FAILURES = [
 ]
 
 
-@pytest.mark.parametrize(("answer", "kind", "words"), FAILURES, ids=["500", "404", "no HTTP"])
+@pytest.mark.parametrize(("response", "kind", "words"), FAILURES, ids=["500", "404", "no HTTP"])
 async def test_00x_a_failure_is_an_error_whose_message_says_why(
-    tools, recorder, answer, kind, words
+    tools, recorder, response, kind, words
 ):
-    recorder.answer = answer
+    recorder.answer = response
 
     result = await tools["get_inventory"].execute({})
 
@@ -149,15 +149,15 @@ async def test_00x_a_failure_is_an_error_whose_message_says_why(
 
 
 @pytest.mark.parametrize(
-    "given", [{"petId": "x"}, {}, {"other": 1}, {"petId": object()}, None, [], "x", 5]
+    "arguments", [{"petId": "x"}, {}, {"other": 1}, {"petId": object()}, None, [], "x", 5]
 )
 async def test_00x_execute_never_raises_and_checks_input_before_anything_is_done(
-    tools, recorder, given
+    tools, recorder, arguments
 ):
-    result = await tools["get_pet_by_id"].execute(given)
+    result = await tools["get_pet_by_id"].execute(arguments)
 
     assert result.is_error is True
-    assert "petId" in result.error["message"] or not isinstance(given, dict)
+    assert "petId" in result.error["message"] or not isinstance(arguments, dict)
     assert recorder.requests == []
 
 
@@ -188,11 +188,11 @@ async def test_00x_calls_are_logged_at_levels_that_fit(tools, caplog):
 # Mounting
 
 
-@pytest.mark.parametrize("given", [(), (None,), ({},)], ids=repr)
-async def test_00x_mount_puts_the_tools_under_their_names_and_gives_a_cleanup(mount, given):
+@pytest.mark.parametrize("arguments", [(), (None,), ({},)], ids=repr)
+async def test_00x_mount_puts_the_tools_under_their_names_and_gives_a_cleanup(mount, arguments):
     coordinator = Coordinator()
 
-    cleanup = await mount(coordinator, *given)
+    cleanup = await mount(coordinator, *arguments)
 
     tools = dict(coordinator.tools)
     assert [tool.name for tool in tools.values()] == list(tools)
@@ -243,9 +243,9 @@ def test_00x_the_entry_point_of_the_package_is_its_mount(folder):
 
     assert name == ("tool-openapi" if folder is ROOT else "tool-petstore")
     if folder is ROOT:
-        found = getattr(import_module(place), function)
+        mount_function = getattr(import_module(place), function)
     else:
         with imported(folder, place) as package:
-            found = getattr(package, function)
-    assert inspect.iscoroutinefunction(found)
-    assert list(inspect.signature(found).parameters) == ["coordinator", "config"]
+            mount_function = getattr(package, function)
+    assert inspect.iscoroutinefunction(mount_function)
+    assert list(inspect.signature(mount_function).parameters) == ["coordinator", "config"]

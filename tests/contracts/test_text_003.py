@@ -43,7 +43,7 @@ def tool(toolset):
     return toolset[SOLD.name]
 
 
-def asked(recorder):
+def sent_requests(recorder):
     return [f"{request.method} {request.target}" for request in recorder.requests]
 
 
@@ -54,9 +54,9 @@ async def test_the_output_is_a_list_of_contents(tool, recorder):
     missing = Answer(404, body=b'{"message": "no such pet"}')
     recorder.answers += [FOUND, PHOTO, missing]
 
-    found, (image,), (failed,) = [(await tool(SOLD, Context())).as_content() for _ in range(3)]
+    texts, (image,), (failed,) = [(await tool(SOLD, Context())).as_content() for _ in range(3)]
 
-    assert found == [TextContent(text='[{"id":7,"name":"Zoë"}]')]
+    assert texts == [TextContent(text='[{"id":7,"name":"Zoë"}]')]
     assert image == ImageContent(data=base64.b64encode(PNG).decode(), media_type="image/png")
     assert failed.type == "text"
     assert "no such pet" in failed.text
@@ -147,17 +147,17 @@ def noting(steps, failing=(), base=OperationTool):
 
 
 @pytest.fixture
-def made(recorder):
+def make_tool(recorder):
     """Makes a tool of a subclass with these members."""
     recorder.answer = FOUND
     with imported(GENERATED, "petstore_tools") as package:
         session = open_session(Settings(base_url=recorder.url, anonymous=True))
-        yield lambda **members: type("Sub", (package.FindPetsByStatus,), members)(session)
+        yield lambda **attributes: type("Sub", (package.FindPetsByStatus,), attributes)(session)
 
 
-async def test_a_call_goes_through_on_invoke_run_and_on_output(made):
+async def test_a_call_goes_through_on_invoke_run_and_on_output(make_tool):
     steps, context = [], Context()
-    tool = made(**noting(steps))
+    tool = make_tool(**noting(steps))
 
     result = await tool(SOLD, context)
     executed = await tool.execute({"status": "sold", "_tool_call_id": "c2"})
@@ -171,7 +171,7 @@ async def test_a_call_goes_through_on_invoke_run_and_on_output(made):
     assert (result.output, executed.output, executed.tool_call_id) == (PETS, PETS, "c2")
 
 
-async def test_each_step_may_decide(made, recorder):
+async def test_each_step_may_decide(make_tool, recorder):
     async def on_invoke(self, call, context):
         raise DeniedError("not on Sundays.")
 
@@ -181,23 +181,23 @@ async def test_each_step_may_decide(made, recorder):
     async def on_output(self, output, context):
         return ToolResult.ok(len(output.output))
 
-    refused = await made(on_invoke=on_invoke)(SOLD, Context())
-    ran = await made(run=run)(SOLD, Context(state="mine"))
+    refused = await make_tool(on_invoke=on_invoke)(SOLD, Context())
+    ran = await make_tool(run=run)(SOLD, Context(state="mine"))
     assert recorder.requests == []
-    changed = await made(on_output=on_output)(SOLD, Context())
+    changed = await make_tool(on_output=on_output)(SOLD, Context())
 
     assert (refused.error["type"], str(refused)) == ("denied", "not on Sundays.")
     assert (ran.output, changed.output) == (["c1", {"status": "sold"}, "mine"], 1)
 
 
 @pytest.mark.parametrize("failing", ["on_invoke", "run", "on_output"])
-async def test_on_error_gives_the_result_when_something_is_raised(made, failing):
+async def test_on_error_gives_the_result_when_something_is_raised(make_tool, failing):
     async def on_error(self, error, context):
         return ToolResult.failed("protocol", f"{type(error).__name__} in {error}: {context.state}")
 
-    members = noting([], failing=[failing]) | {"on_error": on_error}
-    result = await made(**members)(SOLD, Context(state="mine"))
-    worse = await made(**noting([], failing=[failing, "on_error"]))(SOLD, Context())
+    attributes = noting([], failing=[failing]) | {"on_error": on_error}
+    result = await make_tool(**attributes)(SOLD, Context(state="mine"))
+    worse = await make_tool(**noting([], failing=[failing, "on_error"]))(SOLD, Context())
 
     assert result.is_error
     assert str(result) == f"LookupError in {failing}: mine"
@@ -206,12 +206,12 @@ async def test_on_error_gives_the_result_when_something_is_raised(made, failing)
 
 
 async def test_the_steps_can_be_called_by_themselves(tool):
-    found = await tool.run(SOLD, Context())
+    result = await tool.run(SOLD, Context())
     handled = await tool.on_error(InputError("no such status."), Context())
 
     assert await tool.on_invoke(SOLD, Context()) == SOLD
-    assert await tool.on_output(found, Context()) is found
-    assert (found.output, handled.error["type"]) == (PETS, "invalid_input")
+    assert await tool.on_output(result, Context()) is result
+    assert (result.output, handled.error["type"]) == (PETS, "invalid_input")
 
 
 # What can be added to a tool
@@ -231,26 +231,26 @@ async def test_input_guardrails_see_to_proper_arguments(tool, recorder):
 
     assert (changed.is_error, refused.error["type"]) == (False, "denied")
     assert str(refused) == "only sold pets may be listed."
-    assert asked(recorder) == ["GET /pet/findByStatus?status=sold"]
+    assert sent_requests(recorder) == ["GET /pet/findByStatus?status=sold"]
 
 
 async def test_a_guardrail_asks_for_human_approval(toolset, recorder):
-    shown = []
+    seen = []
 
     async def person(call):
-        shown.append(call)
+        seen.append(call)
         return call.arguments["petId"] == 7
 
     delete = toolset["delete_pet"]
     delete.add_input_guardrails([require_approval()])
-    wanted = [ToolCall(id="c", name="delete_pet", arguments={"petId": pet}) for pet in (7, 8)]
-    results = [await delete(call, Context(approve=person)) for call in wanted]
-    nobody = await delete(wanted[0], Context())
+    expected = [ToolCall(id="c", name="delete_pet", arguments={"petId": pet}) for pet in (7, 8)]
+    results = [await delete(call, Context(approve=person)) for call in expected]
+    nobody = await delete(expected[0], Context())
 
-    assert shown == wanted
+    assert seen == expected
     assert [result.is_error for result in (*results, nobody)] == [False, True, True]
     assert {result.error["type"] for result in (results[1], nobody)} == {"denied"}
-    assert asked(recorder) == ["DELETE /pet/7"]
+    assert sent_requests(recorder) == ["DELETE /pet/7"]
 
 
 async def test_output_guardrails_can_be_added(tool):
@@ -282,9 +282,9 @@ async def test_a_function_for_errors_can_be_added(tool, recorder):
     failed = await tool(SOLD, context)
 
     assert (fine.is_error, str(failed)) == (False, "the shop is closed.")
-    ((error, given),) = seen
+    ((error, received),) = seen
     assert isinstance(error, CallError)
-    assert given is context
+    assert received is context
 
 
 async def test_what_is_added_to_a_toolset_is_added_to_each_tool(toolset):

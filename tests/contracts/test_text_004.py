@@ -30,20 +30,20 @@ def toolset():
     return load_tools(SPEC)
 
 
-async def asked(compiled, function):
+async def ask_tools(compiled, function):
     """Return what a function of each tool's module says, by the tool's name."""
-    said = await evaluate(
+    lines = await evaluate(
         compiled,
         f"""for module <- PetstoreTools.tools() do
           text = PetstoreTools.HTTP.Text.json_text(module.{function}())
           say.({{module.name(), text}})
         end""",
     )
-    return {name: json.loads(text) for name, text in (line.split(" ", 1) for line in said)}
+    return {name: json.loads(text) for name, text in (line.split(" ", 1) for line in lines)}
 
 
 async def test_004_every_tool_is_a_module_with_the_callbacks_of_the_behaviour(compiled, toolset):
-    said = await evaluate(
+    results = await evaluate(
         compiled,
         """for module <- PetstoreTools.tools() do
           behaviours = Keyword.get_values(module.module_info(:attributes), :behaviour)
@@ -53,22 +53,22 @@ async def test_004_every_tool_is_a_module_with_the_callbacks_of_the_behaviour(co
         end""",
     )
 
-    assert said == ["[[ExAthena.Tool]] []"] * len(toolset)
+    assert results == ["[[ExAthena.Tool]] []"] * len(toolset)
 
 
 async def test_004_names_descriptions_and_schemas_are_those_of_the_tools(compiled, toolset):
     aspects = {"name": "name", "description": "description", "schema": "input_schema"}
     for function, aspect in aspects.items():
-        said = await asked(compiled, function)
+        results = await ask_tools(compiled, function)
 
-        assert said == {tool.name: getattr(tool, aspect) for tool in toolset}
+        assert results == {tool.name: getattr(tool, aspect) for tool in toolset}
 
 
 async def test_004_only_tools_that_read_are_parallel_safe(compiled, toolset):
     reads = {tool.name: tool.method == "GET" for tool in toolset}
 
-    assert await asked(compiled, "parallel_safe?") == reads
-    assert await asked(compiled, "read_only?") == reads
+    assert await ask_tools(compiled, "parallel_safe?") == reads
+    assert await ask_tools(compiled, "read_only?") == reads
 
 
 async def test_004_ok_holds_text_that_needs_no_more_writing(compiled, recorder):
@@ -76,9 +76,9 @@ async def test_004_ok_holds_text_that_needs_no_more_writing(compiled, recorder):
 
     recorder.answer = Answer(body=body)
 
-    said = await made(compiled, [("get_inventory", {})], base_url=recorder.url)
+    results = await made(compiled, [("get_inventory", {})], base_url=recorder.url)
 
-    assert said == [("ok", body.decode())]
+    assert results == [("ok", body.decode())]
 
 
 async def test_004_error_holds_words_that_a_model_can_act_on(compiled, recorder):
@@ -94,7 +94,7 @@ async def test_004_error_holds_words_that_a_model_can_act_on(compiled, recorder)
 
 async def test_004_a_tool_keeps_nothing_and_works_against_its_context(compiled, recorder):
     tool = module("get_inventory")
-    said = await evaluate(
+    results = await evaluate(
         compiled,
         f"""
         Application.put_env(:petstore_tools, :base_url, {elixir(recorder.url + "/app")})
@@ -105,7 +105,7 @@ async def test_004_a_tool_keeps_nothing_and_works_against_its_context(compiled, 
         """,
     )
 
-    assert said == ["ok {}", "ok {}"]
+    assert results == ["ok {}", "ok {}"]
     assert [request.target for request in recorder.requests] == ["/app/store/inventory"] * 2
     assert [request.header("api_key") for request in recorder.requests] == [
         "of the application",
@@ -129,7 +129,7 @@ async def test_004_halt_is_kept_for_what_no_other_call_can_mend(compiled):
 
 
 async def test_004_tools_are_registered_as_a_list_of_modules(compiled, toolset):
-    said = await evaluate(
+    results = await evaluate(
         compiled,
         """Application.put_env(:ex_athena, :tools, PetstoreTools.tools())
         for module <- Application.get_env(:ex_athena, :tools) do
@@ -137,4 +137,4 @@ async def test_004_tools_are_registered_as_a_list_of_modules(compiled, toolset):
         end""",
     )
 
-    assert said == [f"true {module(tool.name)}" for tool in toolset]
+    assert results == [f"true {module(tool.name)}" for tool in toolset]
