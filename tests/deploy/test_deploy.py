@@ -26,11 +26,11 @@ ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
 
 
-def answered(url, **headers):
+def get_response(url, **headers):
     request = urllib.request.Request(url, headers=headers)
     try:
-        with urllib.request.urlopen(request, timeout=5) as answer:
-            return answer.status, answer.read().decode()
+        with urllib.request.urlopen(request, timeout=5) as response:
+            return response.status, response.read().decode()
     except urllib.error.HTTPError as error:
         return error.code, error.read().decode()
 
@@ -39,7 +39,7 @@ def waited_for(url, process, seconds=60):
     end = time.monotonic() + seconds
     while time.monotonic() < end and process.poll() is None:
         try:
-            return answered(url)
+            return get_response(url)
         except OSError:
             time.sleep(0.2)
     process.kill()
@@ -58,17 +58,19 @@ def test_the_container_serves_with_a_root_that_cannot_be_written(tmp_path):
     with image.started(OPENAPI_TOOLS_STATE_KEY=KEY, ALICE_TOKEN=TOKEN) as process:
         try:
             status, _ = waited_for(f"http://127.0.0.1:{port}/healthz", process)
-            ready = answered(f"http://127.0.0.1:{port}/readyz")
-            refused = answered(f"http://127.0.0.1:{port}/mcp")
-            told = Path(f"/proc/{process.pid}/status").read_text().splitlines()
+            ready = get_response(f"http://127.0.0.1:{port}/readyz")
+            refused = get_response(f"http://127.0.0.1:{port}/mcp")
+            process_status = Path(f"/proc/{process.pid}/status").read_text().splitlines()
         finally:
             process.terminate()
-            said = process.communicate(timeout=60)[1]
+            log = process.communicate(timeout=60)[1]
 
     assert process.returncode == 0
-    assert {line.split()[1] for line in told if line.startswith(("Uid", "Gid"))} == {"10001"}
+    assert {line.split()[1] for line in process_status if line.startswith(("Uid", "Gid"))} == {
+        "10001"
+    }
     assert (status, ready[0], refused[0]) == (200, 200, 401)
-    assert TOKEN not in said
+    assert TOKEN not in log
 
 
 def test_the_health_check_asks_the_port_that_the_configuration_has():
@@ -93,11 +95,11 @@ def test_compose_fits_its_schema():
 def test_the_manifests_fit_the_schemas_of_kubernetes():
     import kubernetes_validate
 
-    found = list(yaml.safe_load_all((DEPLOY / "kubernetes.yaml").read_text()))
-    for manifest in found:
+    manifests = list(yaml.safe_load_all((DEPLOY / "kubernetes.yaml").read_text()))
+    for manifest in manifests:
         kubernetes_validate.validate(manifest, "1.32", strict=True)
 
-    kinds = [manifest["kind"] for manifest in found]
+    kinds = [manifest["kind"] for manifest in manifests]
     assert kinds == ["Deployment", "Service", "PodDisruptionBudget", "HorizontalPodAutoscaler"]
 
 
@@ -150,8 +152,8 @@ def test_systemd_takes_the_unit(tmp_path):
 
 def test_every_file_has_the_same_command_and_configuration():
     texts = [path.read_text() for path in DEPLOY.iterdir()]
-    given = "serve --config /etc/openapi-tools/openapi-tools.toml --transport http"
+    command = "serve --config /etc/openapi-tools/openapi-tools.toml --transport http"
 
-    assert given in (DEPLOY / "openapi-tools.service").read_text()
-    assert json.dumps(given.split()) in (DEPLOY / "Containerfile").read_text()
+    assert command in (DEPLOY / "openapi-tools.service").read_text()
+    assert json.dumps(command.split()) in (DEPLOY / "Containerfile").read_text()
     assert sum("/etc/openapi-tools/openapi-tools.toml" in text for text in texts) == 4

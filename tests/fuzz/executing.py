@@ -12,7 +12,7 @@ import httpx
 import jsonschema_rs
 from fuzz import seeds
 from fuzz.budget import Harness, nothing_reached
-from fuzz.inputs import CALLS, SECRET, made
+from fuzz.inputs import CALLS, SECRET, make_value
 
 from openapi_tools import Settings, ToolResult, load_tools
 from openapi_tools.errors import ERROR_TYPES
@@ -64,13 +64,13 @@ def check_call(call):
     """Fail if a call raises, sends what it should not, or gives what nobody can use."""
     runner, server, toolset = _line()
     server.reply, server.asked = call.reply, []
-    given = made(call.given)
-    before = copy.deepcopy(given) if _is_plain(call.given) else None
+    arguments = make_value(call.given)
+    before = copy.deepcopy(arguments) if _is_plain(call.given) else None
     started = time.process_time()
     with nothing_reached():
-        result = runner.run(toolset[call.tool].execute(given))
+        result = runner.run(toolset[call.tool].execute(arguments))
     assert time.process_time() - started < LONGEST
-    assert before is None or json.dumps(given) == json.dumps(before)
+    assert before is None or json.dumps(arguments) == json.dumps(before)
     _check_result(result)
     for number, request in enumerate(server.asked):
         _check_request(request, toolset[call.tool].operation.parameters, redirected=number > 0)
@@ -82,23 +82,23 @@ def check_call(call):
     assert not (is_refused and server.asked)
 
 
-def _may_fit(schema, given):
+def _may_fit(schema, arguments):
     """Tell whether an input fits a schema, also once the words of providers are undone."""
-    if not isinstance(given, dict):
+    if not isinstance(arguments, dict):
         return False
-    members = {name: value for name, value in given.items() if name != "_tool_call_id"}
+    properties = {name: value for name, value in arguments.items() if name != "_tool_call_id"}
     try:
         fits = jsonschema_rs.Draft202012Validator(schema).is_valid
-        return fits(members) or fits(Restorer(schema).restore(members))
+        return fits(properties) or fits(Restorer(schema).restore(properties))
     except (ValueError, TypeError, RecursionError):  # not JSON as it is
-        return members.keys() <= schema["properties"].keys()
+        return properties.keys() <= schema["properties"].keys()
 
 
-def _is_plain(given):
+def _is_plain(value):
     """Whether nothing of a strange type is inside."""
-    if type(given) in (dict, list):
-        return all(map(_is_plain, given.values() if type(given) is dict else given))
-    return type(given) in (str, int, float, bool, type(None))
+    if type(value) in (dict, list):
+        return all(map(_is_plain, value.values() if type(value) is dict else value))
+    return type(value) in (str, int, float, bool, type(None))
 
 
 def _check_result(result):

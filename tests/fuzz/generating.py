@@ -23,7 +23,7 @@ LONGEST = 20.0
 _DOCUMENTS = 8
 
 
-class Wanted(NamedTuple):
+class PackagePlan(NamedTuple):
     """A document and what becomes of it."""
 
     document: Tampered | None
@@ -42,27 +42,27 @@ _TEXTS = st.text(max_size=30) | st.lists(
     st.sampled_from([*hostile_documents.CODE.values(), *hostile_documents.NAMES.values()]),
     max_size=3,
 ).map("".join)
-WANTED = st.one_of(
-    st.builds(Wanted, CHANGED, _LAYOUTS, st.just("")),
-    st.builds(Wanted, TAMPERED, _LAYOUTS, st.just("")),
-    st.builds(Wanted, st.none(), _LAYOUTS, _TEXTS),
+PACKAGE_PLANS = st.one_of(
+    st.builds(PackagePlan, CHANGED, _LAYOUTS, st.just("")),
+    st.builds(PackagePlan, TAMPERED, _LAYOUTS, st.just("")),
+    st.builds(PackagePlan, st.none(), _LAYOUTS, _TEXTS),
 )
 
 
-def check_packages(wanted):
+def check_packages(plans):
     """Fail if a package holds anything but data, or says something else than the loaded tools."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place).resolve()
-        sources = {str(number): one.source() for number, one in enumerate(wanted)}
+        sources = {str(number): one.source() for number, one in enumerate(plans)}
         packages = []
-        for (name, source), one in zip(sources.items(), wanted, strict=True):
+        for (name, source), one in zip(sources.items(), plans, strict=True):
             output = folder / "out" / name
             if _generated(source, output, one.layout):
                 assert_harmless(files_of(output), one.layout)
                 packages.append((name, output, "museum_tools"))
         assert [path.name for path in folder.iterdir()] in ([], ["out"])
-        for name, said in import_all(packages, folder / "cwd").items() if packages else ():
-            assert said == said_by(load_tools(sources[name], settings=Settings(cache=False)))
+        for name, description in import_all(packages, folder / "cwd").items() if packages else ():
+            assert description == said_by(load_tools(sources[name], settings=Settings(cache=False)))
 
 
 def _generated(source, output, layout):
@@ -79,5 +79,5 @@ def _generated(source, output, layout):
 
 
 GENERATING = Harness(
-    "generate", st.lists(WANTED, min_size=1, max_size=_DOCUMENTS), check_packages, examples=5
+    "generate", st.lists(PACKAGE_PLANS, min_size=1, max_size=_DOCUMENTS), check_packages, examples=5
 )

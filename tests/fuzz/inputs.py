@@ -145,13 +145,13 @@ class Strange(NamedTuple):
     name: str
 
 
-def made(value):
+def make_value(value):
     """Put what is strange in the place of its names."""
     if isinstance(value, Strange):
         return STRANGE[value.name]()
     if isinstance(value, dict):
-        return {name: made(member) for name, member in value.items()}
-    return [made(item) for item in value] if isinstance(value, list) else value
+        return {name: make_value(each) for name, each in value.items()}
+    return [make_value(item) for item in value] if isinstance(value, list) else value
 
 
 class Reply(NamedTuple):
@@ -182,7 +182,7 @@ _VALUE = st.recursive(
 
 
 @st.composite
-def _given(draw, name):
+def draw_input(draw, name):
     """Draw an input that fits nearly, or not at all."""
     schema = TOOLS[name].input_schema
     if draw(st.integers(0, 9)) == 0:
@@ -230,6 +230,6 @@ _REPLY = st.builds(
     st.sampled_from(_BODIES) | st.binary(max_size=30),
 )
 CALLS = st.sampled_from(sorted(TOOLS)).flatmap(
-    lambda name: st.builds(Call, st.just(name), _given(name), _REPLY)
+    lambda name: st.builds(Call, st.just(name), draw_input(name), _REPLY)
 )
 """Calls of every kind of tool."""

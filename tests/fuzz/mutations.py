@@ -70,14 +70,14 @@ class Tampered(NamedTuple):
     def data(self):
         """Return it as bytes; the seed's where it is nested too deeply to be written."""
         try:
-            data = self._written()
+            data = self.write_text()
         except RecursionError:
             data = seeds.documents()[self.seed]
         for cut in self.cuts:
             data = _cut(data, cut)
         return data
 
-    def _written(self):
+    def write_text(self):
         if self.form == "raw":
             return seeds.documents()[self.seed]
         if self.form == "yaml":
@@ -118,15 +118,15 @@ CHANGED = st.builds(Tampered, _SEEDS, _ANY_MOVES, st.just("json"), st.just(()))
 
 def _places(root):
     """Return every place in a document: what it stands in, and its name or index there."""
-    found = []
+    places = []
     waiting = [root]
     while waiting:
         node = waiting.pop()
         if isinstance(node, dict | list):
             steps = list(node) if isinstance(node, dict) else range(len(node))
-            found += [(node, step) for step in steps]
+            places += [(node, step) for step in steps]
             waiting += [node[step] for step in steps]
-    return found
+    return places
 
 
 def _moved(root, move):
@@ -160,7 +160,7 @@ def _instead(move, old, other):
     """Return what stands in the place of a value."""
     reference = _REFERENCES[move.other % len(_REFERENCES)]
     wrapped = [old] if move.other % 2 else {"type": "object", "properties": {"w": old}}
-    made = {
+    candidates = {
         "splice": copy.deepcopy(other),
         "wrap": wrapped,
         "refer": {"$ref": reference, "description": "d"},
@@ -168,7 +168,7 @@ def _instead(move, old, other):
         "number": _NUMBERS[move.other % len(_NUMBERS)],
         "replace": copy.deepcopy(move.value),
     }
-    return made[move.what] if move.what in made else _grown(move, old)
+    return candidates[move.what] if move.what in candidates else _grown(move, old)
 
 
 def _grown(move, old):
@@ -187,7 +187,7 @@ def _cut(data, cut):
     start, end = sorted((place, other))
     end = min(end, start + 400)
     flipped = bytes([byte ^ (1 << cut.other % 8) for byte in data[place : place + 1]])
-    made = {
+    candidates = {
         "insert": data[:place] + cut.value + data[place:],
         "flip": data[:place] + flipped + data[place + 1 :],
         "drop": data[:start] + data[end:],
@@ -195,4 +195,4 @@ def _cut(data, cut):
         "exchange": data[:start] + cut.value + data[end:],
         "cut off": data[:place],
     }
-    return made[cut.what]
+    return candidates[cut.what]

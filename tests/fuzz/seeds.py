@@ -18,15 +18,15 @@ _LEAST = 300
 @cache
 def documents():
     """Return documents by name, small ones first: published ones and some made for it."""
-    found = {"every style": json.dumps(every_style()).encode(), "large": json.dumps(odd()).encode()}
+    seeds = {"every style": json.dumps(every_style()).encode(), "large": json.dumps(odd()).encode()}
     for name in ("a backslash and a quote", *list(hostile_documents.PAYLOADS)[::12]):
         if text := hostile_documents.PAYLOADS.get(name):
-            found[f"hostile {name}"] = json.dumps(hostile_documents.hostile(text)).encode()
+            seeds[f"hostile {name}"] = json.dumps(hostile_documents.hostile(text)).encode()
     files = [*(ROOT / "specs").glob("*.*"), *(entry.file for entry in corpus.entries())]
     for file in files:
         if file.suffix != ".md" and file.is_file() and _LEAST < file.stat().st_size < _LARGEST:
-            found[file.name] = file.read_bytes()
-    return dict(sorted(found.items(), key=lambda item: len(item[1])))
+            seeds[file.name] = file.read_bytes()
+    return dict(sorted(seeds.items(), key=lambda item: len(item[1])))
 
 
 @cache
@@ -34,8 +34,8 @@ def value(name):
     """Return a document as a value; None for what is not JSON or YAML."""
     data = documents()[name]
     try:
-        found = json.loads(data) if data.lstrip()[:1] == b"{" else yaml.safe_load(data)
-        return json.loads(json.dumps(found, default=str))
+        document = json.loads(data) if data.lstrip()[:1] == b"{" else yaml.safe_load(data)
+        return json.loads(json.dumps(document, default=str))
     except (ValueError, TypeError, yaml.YAMLError):
         return None
 
@@ -106,8 +106,8 @@ def every_style():
     paths = _styled()
     for kind, shape in itertools.product(MEDIA_TYPES, SHAPES):
         paths[f"/{kind}/{shape}"] = {"post": taking(kind, SHAPES[shape])}
-    members = {"a": {}, "b": _ANY, "f": {"type": "string", "contentMediaType": "image/png"}}
-    whole = {"type": "object", "properties": members}
+    properties = {"a": {}, "b": _ANY, "f": {"type": "string", "contentMediaType": "image/png"}}
+    whole = {"type": "object", "properties": properties}
     for kind, style in itertools.product(MEDIA_TYPES[2:4], STYLES["query"]):
         encoding = {"a": {"style": style, "headers": {"X-Part": {"schema": {}}}}}
         paths[f"/{kind}/style/{style}"] = {"put": taking(kind, whole, encoding=encoding)}

@@ -206,9 +206,9 @@ def test_a_value_of_another_type_may_be_null_too(version, tmp_path):
     assert learn(apply(document, [deviation]).document, tmp_path, *entries) == ()
 
 
-def parameter(name, version, **more):
+def parameter(name, version, **fields):
     kind = {"type": "string"} if version == "2.0" else {"schema": {"type": "string"}}
-    return {"name": name, "in": "query", **kind, **more}
+    return {"name": name, "in": "query", **kind, **fields}
 
 
 @pytest.mark.parametrize("version", ["2.0", "3.0.3", "3.1.0"])
