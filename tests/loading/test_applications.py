@@ -29,8 +29,8 @@ def shop(**options):
         return {"number": number, "detail": detail}
 
     @app.get("/secret", operation_id="getSecret")
-    def get_secret(given=BEARER):
-        return {"right": given.credentials == TOKEN}
+    def get_secret(credentials=BEARER):
+        return {"right": credentials.credentials == TOKEN}
 
     return app
 

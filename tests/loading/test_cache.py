@@ -36,15 +36,15 @@ def everything(toolset):
     names = ("name", "description", "tags", "deprecated", "operation", "strict")
     tools = [[repr(tool), *(getattr(tool, name) for name in names)] for tool in toolset]
     schemas = json.dumps([tool.input_schema for tool in toolset])
-    told = (toolset.skipped, toolset.warnings, toolset.security_schemes, toolset.counts)
-    return tools, schemas, told, json.dumps(toolset.document)
+    reports = (toolset.skipped, toolset.warnings, toolset.security_schemes, toolset.counts)
+    return tools, schemas, reports, json.dumps(toolset.document)
 
 
-def api(summary="Get it", paths=(), components=None, **members):
+def api(summary="Get it", paths=(), components=None, **fields):
     """Return a document with one tool, and further paths."""
-    get = operation(operationId="get_it", summary=summary, **members)
-    more = {"components": components} if components else {}
-    return document({"/it": {"get": get}, **dict(paths)}, **more)
+    get = operation(operationId="get_it", summary=summary, **fields)
+    extra = {"components": components} if components else {}
+    return document({"/it": {"get": get}, **dict(paths)}, **extra)
 
 
 def referring(ref):
@@ -125,9 +125,9 @@ def test_numbers_survive(file):
     numbers = [-0.0, 1.0, 1e22, 1.5e-7, 2**70, -(2**64), 5e-324, 1e300, 0.1]
     parameter = {"name": "n", "in": "query", "schema": {"type": "number", "enum": numbers}}
 
-    found = check_same(file(api(parameters=[parameter])))["get_it"].input_schema
+    schema = check_same(file(api(parameters=[parameter])))["get_it"].input_schema
 
-    assert repr(found["properties"]["n"]["enum"]) == repr(numbers)
+    assert repr(schema["properties"]["n"]["enum"]) == repr(numbers)
 
 
 def test_tools_look_at_their_own_parts_of_the_document_only():
@@ -152,14 +152,14 @@ OTHER_TOOLS = [
 
 
 def test_settings_that_shape_tools_have_files_of_their_own(eager, file):
-    answers = {"200": {"description": "A report on every past run"}}
-    get = operation(operationId="read_it_get", summary="Look at it again", responses=answers)
+    responses = {"200": {"description": "A report on every past run"}}
+    get = operation(operationId="read_it_get", summary="Look at it again", responses=responses)
     path = file(document({"/it": {"get": get}}))
     usual = everything(load_tools(path))
 
-    for number, members in enumerate(OTHER_TOOLS):
-        first = everything(load_tools(path, **members))
-        again = load_tools(path, **members)
+    for number, fields in enumerate(OTHER_TOOLS):
+        first = everything(load_tools(path, **fields))
+        again = load_tools(path, **fields)
 
         assert is_from_cache(again)
         assert everything(again) == first != usual
@@ -238,9 +238,9 @@ def test_a_file_that_changes_while_it_is_read_is_not_cached(file, eager, monkeyp
     read = cache.read_file
 
     def change(*args):
-        found = read(*args)
+        result = read(*args)
         file(api("Three"))
-        return found
+        return result
 
     monkeypatch.setattr(cache, "read_file", change)
 
@@ -291,9 +291,9 @@ def test_a_document_that_refers_to_others_is_not_cached(ref, tmp_path, file, eag
 def test_references_to_odd_places_of_a_document_lead_there_too(ref, file):
     components = {"schemas": {"A": {"type": "object", "$anchor": "anchor"}}}
     root = api(**referring(ref), components=components)
-    own_name = {} if ref.startswith("openapi") else {"$id": "urn:x"}
+    identity = {} if ref.startswith("openapi") else {"$id": "urn:x"}
 
-    assert is_from_cache(check_same(file({**root, **own_name})))
+    assert is_from_cache(check_same(file({**root, **identity})))
 
 
 @pytest.mark.parametrize(
@@ -505,9 +505,9 @@ def writer(*args):
 
 def test_processes_that_write_at_once_do_not_disturb_each_other():
     writers = [writer("4", "clear"), writer("4", "clear"), writer("4")]
-    said = [process.communicate(timeout=300)[1] for process in writers]
+    errors = [process.communicate(timeout=300)[1] for process in writers]
 
-    assert said == [b"", b"", b""]
+    assert errors == [b"", b"", b""]
     assert [process.returncode for process in writers] == [0, 0, 0]
 
 

@@ -74,7 +74,7 @@ DAMAGE = {
         lambda at, mask: lambda data: flipped(data, at, mask), PLACES, st.integers(1, 255)
     ),
     "cut, whatever follows": st.builds(
-        lambda at, more: lambda data: data[: at % len(data)] + more, PLACES, st.binary(max_size=50)
+        lambda at, tail: lambda data: data[: at % len(data)] + tail, PLACES, st.binary(max_size=50)
     ),
     "anything": st.binary(max_size=200).map(lambda anything: lambda _: anything),
     "pages that changed places": st.builds(

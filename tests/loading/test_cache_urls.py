@@ -32,9 +32,12 @@ class Site(servers.site.Site):
             return Said(b"", 302, (("Location", self.moved),))
         if self.status != 200:
             return Said(b"", self.status)
-        known = [asked.headers.get(name) for name in ("If-None-Match", "If-Modified-Since")]
-        own = [self.headers.get(name) for name in ("ETag", "Last-Modified")]
-        if any(one is not None and one == other for one, other in zip(known, own, strict=True)):
+        conditions = [asked.headers.get(name) for name in ("If-None-Match", "If-Modified-Since")]
+        validators = [self.headers.get(name) for name in ("ETag", "Last-Modified")]
+        if any(
+            one is not None and one == other
+            for one, other in zip(conditions, validators, strict=True)
+        ):
             return Said(b"", 304, tuple(self.headers.items()))
         return Said(self.body, 200, tuple(self.headers.items()))
 
@@ -188,11 +191,11 @@ def test_a_copy_stands_in_for_a_server_that_cannot_be_reached(site, monkeypatch)
 
 def test_a_copy_stands_in_for_a_server_that_is_too_slow(site, capfd):
     site.load()
-    answer, given_up = site.answer, threading.Event()
+    respond, given_up = site.answer, threading.Event()
 
     def late(*args):
         given_up.wait(60)
-        return answer(*args)
+        return respond(*args)
 
     site.answer = late
 
@@ -246,9 +249,9 @@ def test_secrets_of_a_url_are_in_no_file_and_no_listing(site, folder):
 def test_a_copy_is_for_those_who_can_name_it(site):
     site.load(user="me:pa55word@")
 
-    others = site.load(user="me:other@")
+    other = site.load(user="me:other@")
 
-    assert not is_from_cache(others)
+    assert not is_from_cache(other)
     assert site.asked[1].headers.get("If-None-Match") is None
 
 

@@ -38,31 +38,31 @@ def in_items(schema):
     return with_body({"type": "object", "properties": {"list": array(component("Holder"))}})
 
 
-def loaded(schema, place="query", **more):
+def load_tool(schema, place="query", **fields):
     """Return the one tool of a document that has the schema in a place, and its toolset."""
     if place == "component":
         holder = {"type": "object", "properties": {"v": schema}}
-        components = {"schemas": {"Holder": holder, **more.pop("schemas", {})}}
-        toolset = load_tools(document(in_items(schema), components=components, **more))
+        components = {"schemas": {"Holder": holder, **fields.pop("schemas", {})}}
+        toolset = load_tools(document(in_items(schema), components=components, **fields))
     else:
-        more = {"components": {"schemas": more.pop("schemas", {})}, **more}
+        fields = {"components": {"schemas": fields.pop("schemas", {})}, **fields}
         paths = in_body(schema) if place == "body" else in_query(schema)
-        toolset = load_tools(document(paths, **more))
+        toolset = load_tools(document(paths, **fields))
     (tool,) = toolset
     return tool, toolset
 
 
 def fits(tool, value, place="query"):
     """Tell whether the tool takes the value in the place of its schema."""
-    given = {"list": [{"v": value}]} if place == "component" else {"v": value}
+    arguments = {"list": [{"v": value}]} if place == "component" else {"v": value}
     try:
-        Checker(tool.input_schema).check(given)
+        Checker(tool.input_schema).check(arguments)
     except InputError:
         return False
     return True
 
 
-def shown(tool, place="query"):
+def schema_of_value(tool, place="query"):
     if place == "component":
         return tool.input_schema["$defs"]["Holder"]["properties"]["v"]
     return tool.input_schema["properties"]["v"]
@@ -160,7 +160,7 @@ IDS = [row[0] for row in CONTRADICTED]
 def test_a_keyword_that_no_value_keeps_is_not_enforced_and_reported(
     schema, good, bad, keyword, place
 ):
-    tool, toolset = loaded(schema, place, schemas={"Text": STRING})
+    tool, toolset = load_tool(schema, place, schemas={"Text": STRING})
 
     assert [value for value in good if not fits(tool, value, place)] == []
     assert [value for value in bad if fits(tool, value, place)] == []
@@ -201,7 +201,7 @@ ENFORCED = [
     ("schema", "good", "bad"), [r[1:] for r in ENFORCED], ids=[r[0] for r in ENFORCED]
 )
 def test_a_keyword_that_values_keep_stays_enforced(schema, good, bad, place):
-    tool, toolset = loaded(schema, place)
+    tool, toolset = load_tool(schema, place)
 
     assert [value for value in good if not fits(tool, value, place)] == []
     assert [value for value in bad if fits(tool, value, place)] == []
@@ -209,9 +209,9 @@ def test_a_keyword_that_values_keep_stays_enforced(schema, good, bad, place):
 
 
 def test_a_pattern_that_is_not_enforced_stays_in_the_description():
-    tool, toolset = loaded({**STRING, "pattern": "YYYY-MM-DD", "description": "The day."})
+    tool, toolset = load_tool({**STRING, "pattern": "YYYY-MM-DD", "description": "The day."})
 
-    assert shown(tool) == {
+    assert schema_of_value(tool) == {
         "type": "string",
         "description": "The day. Pattern in the document: `YYYY-MM-DD`.",
     }
@@ -224,7 +224,7 @@ def test_a_pattern_that_is_not_enforced_stays_in_the_description():
 
 def test_an_alternative_may_stand_for_the_empty_string():
     union = {"anyOf": [{"type": "string", "minLength": 3}, {"type": "string", "maxLength": 0}]}
-    tool, toolset = loaded(union)
+    tool, toolset = load_tool(union)
 
     assert [fits(tool, text) for text in ("", "a", "abc")] == [True, False, True]
     assert toolset.warnings == ()
@@ -240,9 +240,9 @@ def test_a_parameter_may_stand_for_the_empty_string():
 
 
 def test_one_right_of_several_examples_proves_a_pattern():
-    tool, toolset = loaded({**STRING, "pattern": "^[a-z]+$", "examples": ["A", "b"]})
+    tool, toolset = load_tool({**STRING, "pattern": "^[a-z]+$", "examples": ["A", "b"]})
 
-    assert shown(tool) == {"type": "string", "pattern": "^[a-z]+$", "examples": ["b"]}
+    assert schema_of_value(tool) == {"type": "string", "pattern": "^[a-z]+$", "examples": ["b"]}
     assert len(toolset.warnings) == 1
 
 
@@ -254,7 +254,7 @@ def test_the_example_of_a_parameter_contradicts_the_pattern_of_a_component(opena
     (tool,) = toolset
 
     assert fits(tool, SMALL)
-    assert shown(tool)["examples"] == [SMALL]
+    assert schema_of_value(tool)["examples"] == [SMALL]
     assert len(toolset.warnings) == 1
     assert "/parameters/0/" in toolset.warnings[0]
 
@@ -272,7 +272,7 @@ def test_a_component_keeps_the_pattern_that_the_example_beside_a_reference_break
     assert len(toolset.warnings) == 1
 
 
-SHOWN = [
+DISPLAYED = [
     # the keywords of a schema, what is shown in the end
     ("a number as a string", {**WHOLE, "example": "30"}, [30]),
     ("a float as a string", {**WHOLE, "example": "30.0"}, [30]),
@@ -317,23 +317,25 @@ COMPONENTS = {
 
 
 @pytest.mark.parametrize("place", ["query", "body", "component"])
-@pytest.mark.parametrize(("schema", "expected"), [r[1:] for r in SHOWN], ids=[r[0] for r in SHOWN])
+@pytest.mark.parametrize(
+    ("schema", "expected"), [r[1:] for r in DISPLAYED], ids=[r[0] for r in DISPLAYED]
+)
 def test_values_that_are_shown_fit(schema, expected, place):
-    tool, toolset = loaded(schema, place, schemas=COMPONENTS)
-    found = shown(tool, place)
+    tool, toolset = load_tool(schema, place, schemas=COMPONENTS)
+    node = schema_of_value(tool, place)
 
-    values = [*found.get("examples", ()), *([found["default"]] if "default" in found else [])]
+    values = [*node.get("examples", ()), *([node["default"]] if "default" in node else [])]
     assert json.dumps(values) == json.dumps(expected)
     assert all(fits(tool, value, place) for value in values)
-    own = [text for text in toolset.warnings if "/Node/" not in text]
+    warnings = [text for text in toolset.warnings if "/Node/" not in text]
     is_changed = json.dumps(schema.get("example", schema.get("default"))) not in map(
         json.dumps, expected
     )
-    assert len(own) == is_changed
+    assert len(warnings) == is_changed
 
 
 def test_the_example_of_a_component_that_refers_to_itself_is_read():
-    tool, toolset = loaded(component("Node"), "body", schemas=COMPONENTS)
+    tool, toolset = load_tool(component("Node"), "body", schemas=COMPONENTS)
 
     assert tool.input_schema["$defs"]["Node"]["examples"] == [{"next": {"size": 2}}]
     (warning,) = toolset.warnings
@@ -367,7 +369,7 @@ EXCLUDING = [
     ("parts", "good", "bad"), [row[1:] for row in EXCLUDING], ids=[row[0] for row in EXCLUDING]
 )
 def test_of_branches_that_exclude_each_other_one_is_enough(parts, good, bad, place):
-    tool, toolset = loaded({"allOf": parts}, place, schemas={"Text": STRING})
+    tool, toolset = load_tool({"allOf": parts}, place, schemas={"Text": STRING})
 
     assert [value for value in good if not fits(tool, value, place)] == []
     assert [value for value in bad if fits(tool, value, place)] == []
@@ -399,7 +401,7 @@ CLOSED = [
 def test_closed_objects_are_closed_over_the_properties_of_all(schema, place):
     dog = {"allOf": [component("Animal"), component("Bark")]}
     schemas = {"Animal": ANIMAL, "Bark": BARK, "Dog": dog}
-    tool, toolset = loaded(schema, place, schemas=schemas)
+    tool, toolset = load_tool(schema, place, schemas=schemas)
 
     assert fits(tool, {"name": "Rex", "bark": "loud"}, place)
     assert not fits(tool, {"name": "Rex", "bark": "loud", "zzz": 1}, place)
@@ -433,23 +435,23 @@ def bare_arrays(node):
 @pytest.mark.parametrize("place", ["query", "body", "component"])
 @pytest.mark.parametrize("schema", ITEMS, ids=json.dumps)
 def test_every_array_has_items(schema, place):
-    tool, toolset = loaded(schema, place, schemas={"Bare": array()})
+    tool, toolset = load_tool(schema, place, schemas={"Bare": array()})
 
     assert [*bare_arrays(tool.input_schema)] == []
     assert toolset.warnings == ()
 
 
 def test_items_of_a_branch_are_not_lost_to_an_array_without():
-    tool, _ = loaded({"allOf": [array(), array(WHOLE)]})
+    tool, _ = load_tool({"allOf": [array(), array(WHOLE)]})
 
-    assert shown(tool) == array(WHOLE)
+    assert schema_of_value(tool) == array(WHOLE)
 
 
 def test_repeated_values_of_an_enumeration_are_one():
     values = ["a", "a", "b", 1, 1.0, True, {"x": 1}, {"x": 1.0}]
-    tool, toolset = loaded({"enum": values})
+    tool, toolset = load_tool({"enum": values})
 
-    assert shown(tool) == {"enum": ["a", "b", 1, True, {"x": 1}]}
+    assert schema_of_value(tool) == {"enum": ["a", "b", 1, True, {"x": 1}]}
     assert toolset.warnings == ()
 
 
@@ -478,7 +480,7 @@ def test_parameters_of_swagger_2_are_read_alike(parameter, good):
     assert warning.startswith("/paths/~1x/get/parameters/0/")
 
 
-def test_each_kind_of_contradiction_is_told_ten_times_and_counted():
+def test_each_kind_of_contradiction_is_reported_ten_times_and_counted():
     listed = [
         {"name": f"{kind}{n}", "in": "query", "schema": schema}
         for n in range(12)

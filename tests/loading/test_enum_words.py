@@ -21,7 +21,7 @@ EXTENSIONS = {
 }
 
 
-def told(schema, *, openapi="3.1.1", described=""):
+def describe_enum(schema, *, openapi="3.1.1", described=""):
     """Return the words of a parameter, whether its schema stands there or is a component."""
     words = {"description": described} if described else {}
     parameter = {"name": "v", "in": "query", "schema": schema, **words}
@@ -38,9 +38,11 @@ def test_the_words_of_values_are_in_the_description(key, openapi):
     value, expected = EXTENSIONS[key]
     schema = {"type": "integer", "enum": [0, 1], key: value}
 
-    assert told(schema, openapi=openapi) == expected
-    assert told({**schema, "description": "State."}, openapi=openapi) == f"State. {expected}"
-    assert told(schema, openapi=openapi, described="Of it.") == f"Of it. {expected}"
+    assert describe_enum(schema, openapi=openapi) == expected
+    assert (
+        describe_enum({**schema, "description": "State."}, openapi=openapi) == f"State. {expected}"
+    )
+    assert describe_enum(schema, openapi=openapi, described="Of it.") == f"Of it. {expected}"
 
 
 @pytest.mark.parametrize(
@@ -73,9 +75,9 @@ def test_the_words_of_values_are_in_the_description(key, openapi):
 )  # fmt: skip
 def test_the_words_are_read_wherever_an_enum_stands(paths, openapi, pick):
     state = {"type": "integer", "enum": [0, 1], "x-enumNames": ["Open", "Closed"]}
-    members = {"components": {"schemas": {"State": state}}} if openapi != "2.0" else {}
+    fields = {"components": {"schemas": {"State": state}}} if openapi != "2.0" else {}
 
-    (tool,) = load_tools(document(paths, openapi=openapi, **members))
+    (tool,) = load_tools(document(paths, openapi=openapi, **fields))
 
     assert pick(tool.input_schema)["description"] == OPEN
     assert pick(tool.input_schema)["enum"] == [0, 1]
@@ -96,13 +98,13 @@ def test_the_words_are_read_wherever_an_enum_stands(paths, openapi, pick):
     ],
 )
 def test_words_that_say_nothing_new_or_cannot_be_read_are_left_out(schema, expected):
-    assert told(schema) == expected
+    assert describe_enum(schema) == expected
 
 
 def test_long_words_stay_within_the_length_of_a_description():
     schema = {"enum": [*range(500)], "x-enum-descriptions": ["word " * 20] * 500}
 
-    words = told(schema)
+    words = describe_enum(schema)
 
     assert len(words) <= 1024
     assert words.endswith("…")

@@ -13,14 +13,14 @@ SHAPE = {"type": "object", "properties": {"a": STRING, "when": STRING}}
 VALUE = {"a": "rain*", "when": WEEK}
 
 
-def shown(paths, name="v", *, settings=None, **members):
+def examples_of(paths, name="v", *, settings=None, **fields):
     """Return the examples of an argument of the only tool."""
-    (tool,) = load_tools(document(paths, **members), settings=settings)
+    (tool,) = load_tools(document(paths, **fields), settings=settings)
     return tool.input_schema["properties"][name].get("examples", [])
 
 
-def of_parameter(schema=STRING, **members):
-    parameter = {"name": "v", "in": "query", "schema": schema, **members}
+def of_parameter(schema=STRING, **fields):
+    parameter = {"name": "v", "in": "query", "schema": schema, **fields}
     return {"/x": {"get": operation(parameters=[parameter])}}
 
 
@@ -70,13 +70,13 @@ COMPONENTS = {
 @pytest.mark.parametrize("openapi", ["3.0.3", "3.1.1", "3.2.0"])
 @pytest.mark.parametrize("form", PARAMETERS)
 def test_the_first_fitting_example_of_a_parameter_is_shown(form, openapi):
-    assert shown(PARAMETERS[form], openapi=openapi, components=COMPONENTS) == [WEEK]
+    assert examples_of(PARAMETERS[form], openapi=openapi, components=COMPONENTS) == [WEEK]
 
 
 def test_the_data_of_an_example_counts_and_its_serialised_form_does_not():
     examples = {"a": {"serializedValue": "v=2024"}, "b": {"dataValue": WEEK}}
 
-    assert shown(of_parameter(examples=examples), openapi="3.2.0") == [WEEK]
+    assert examples_of(of_parameter(examples=examples), openapi="3.2.0") == [WEEK]
 
 
 @pytest.mark.parametrize("key", ["x-example", "x-examples"])
@@ -84,7 +84,7 @@ def test_extensions_of_swagger_2_are_examples(key):
     value = WEEK if key == "x-example" else {"week": {"value": WEEK}}
     parameter = {"name": "v", "in": "query", "type": "string", key: value}
 
-    assert shown({"/x": {"get": operation(parameters=[parameter])}}, openapi="2.0") == [WEEK]
+    assert examples_of({"/x": {"get": operation(parameters=[parameter])}}, openapi="2.0") == [WEEK]
 
 
 @pytest.mark.parametrize(
@@ -100,12 +100,12 @@ def test_extensions_of_swagger_2_are_examples(key):
     ],
 )
 def test_an_example_is_read_as_its_schema_or_left_out(schema, example, expected):
-    assert shown(of_parameter(schema, example=example)) == expected
-    assert shown(of_parameter(schema, examples={"e": {"value": example}})) == expected
+    assert examples_of(of_parameter(schema, example=example)) == expected
+    assert examples_of(of_parameter(schema, examples={"e": {"value": example}})) == expected
 
 
-def of_body(schema=SHAPE, kind="application/json", **members):
-    content = {kind: {"schema": schema, **members}}
+def of_body(schema=SHAPE, kind="application/json", **fields):
+    content = {kind: {"schema": schema, **fields}}
     return {"/x": {"post": operation(requestBody={"content": content, "required": True})}}
 
 
@@ -132,7 +132,7 @@ BODIES = {
 
 
 @pytest.mark.parametrize("form", BODIES)
-def test_the_members_of_a_bodys_example_are_shown_at_their_arguments(form):
+def test_the_properties_of_a_bodys_example_are_shown_at_their_arguments(form):
     components = {
         "examples": {"one": {"value": VALUE}},
         "schemas": {"Shape": {**SHAPE, "example": VALUE}, "Plain": SHAPE},
@@ -149,26 +149,28 @@ def test_the_members_of_a_bodys_example_are_shown_at_their_arguments(form):
 def test_a_whole_body_shows_the_whole_example():
     nested = Settings(body="nested")
 
-    assert shown(of_body(example=VALUE), "body", settings=nested) == [VALUE]
-    assert shown(of_body({"type": "array", "items": SHAPE}, example=[VALUE]), "body") == [[VALUE]]
+    assert examples_of(of_body(example=VALUE), "body", settings=nested) == [VALUE]
+    assert examples_of(of_body({"type": "array", "items": SHAPE}, example=[VALUE]), "body") == [
+        [VALUE]
+    ]
 
 
 def test_a_body_of_swagger_2_shows_the_example_of_its_schema():
     parameters = [{"name": "b", "in": "body", "schema": {**SHAPE, "example": VALUE}}]
     paths = {"/x": {"post": operation(parameters=parameters)}}
 
-    assert shown(paths, "when", openapi="2.0") == [WEEK]
+    assert examples_of(paths, "when", openapi="2.0") == [WEEK]
 
 
-def test_own_examples_of_members_stay():
+def test_own_examples_of_properties_stay():
     schema = {"type": "object", "properties": {"a": {**STRING, "example": "own"}, "when": STRING}}
 
-    assert shown(of_body(schema, example=VALUE), "a") == ["own"]
-    assert shown(of_body(schema, example=VALUE), "when") == [WEEK]
+    assert examples_of(of_body(schema, example=VALUE), "a") == ["own"]
+    assert examples_of(of_body(schema, example=VALUE), "when") == [WEEK]
 
 
 def test_no_example_is_shown_for_a_file():
     schema = {"type": "object", "properties": {"f": {"type": "string", "format": "binary"}}}
     paths = of_body(schema, "multipart/form-data", example={"f": "file.txt"})
 
-    assert shown(paths, "f", openapi="3.0.3") == []
+    assert examples_of(paths, "f", openapi="3.0.3") == []

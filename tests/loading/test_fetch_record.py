@@ -23,7 +23,7 @@ OVERLAY = {
 PAIR = base64.b64encode(b"ada:s3cr3t-word").decode()
 
 
-def answer(asked):
+def respond(asked):
     """Answer with a document, another one for a user, parts, an overlay, or a refusal."""
     is_user = asked.headers.get("Authorization") == f"Basic {PAIR}"
     if asked.path == "/kept.json" and asked.headers.get("If-None-Match") == '"1"':
@@ -53,7 +53,7 @@ def answer(asked):
 
 @pytest.fixture
 def site():
-    with Site(answer) as running:
+    with Site(respond) as running:
         yield running
 
 
@@ -95,10 +95,10 @@ def test_a_second_load_asks_no_server(site, table, names, count):
     assert names_of(site, table, record) == names
     first = len(site.asked)
     handed = [pickle.loads(pickle.dumps(record.replay())) for _ in range(2)]
-    others = [names_of(site, table, each) for each in handed]
+    results = [names_of(site, table, each) for each in handed]
 
     assert first == count
-    assert others == [names, names]
+    assert results == [names, names]
     assert len(site.asked) == first
     assert "s3cr3t-word" not in repr(record)
 

@@ -26,15 +26,15 @@ OK = b"HTTP/1.1 200 OK\r\n"
 MEBIBYTE = 1024 * 1024
 
 
-async def loaded(url, **settings):
+async def load_url(url, **settings):
     return await aload_tools(url, settings=Settings(**{"timeout": 5.0, **settings}))
 
 
-async def refused(behave, reason, **settings):
+async def refuse_url(behave, reason, **settings):
     """Load from a server that does something wrong; return the error's words."""
     async with Faults(behave) as server:
         with pytest.raises(SourceError, match=reason) as caught:
-            await loaded(server.url, **settings)
+            await load_url(server.url, **settings)
     return str(caught.value)
 
 
@@ -51,7 +51,7 @@ async def site():
 async def test_a_document_is_fetched_and_its_address_is_the_base_of_its_servers(site):
     url = f"{site.url}/api/openapi.json?token=s3cret#/info".replace("http", "HTTP", 1)
 
-    toolset = await loaded(url)
+    toolset = await load_url(url)
 
     assert server_of(toolset) == f"{site.url}/api/v1"
     assert site.last.method == "GET"
@@ -69,7 +69,7 @@ async def test_a_document_is_fetched_where_an_event_loop_runs():
 async def test_user_and_password_are_sent_inside_of_the_origin_and_shown_nowhere(site):
     site.answers.append(Answer(302, [("Location", "/b/c.json")], b""))
 
-    toolset = await loaded(f"{site.url}/a.json".replace("//", "//m%40x:s3c:ret@"))
+    toolset = await load_url(f"{site.url}/a.json".replace("//", "//m%40x:s3c:ret@"))
 
     expected = f"Basic {base64.b64encode(b'm@x:s3c:ret').decode()}"
     assert [asked.header("Authorization") for asked in site.requests] == [expected] * 2
@@ -81,7 +81,7 @@ async def test_another_status_than_200_is_an_error_that_says_so(site, status):
     site.answer = Answer(status, [], b"" if status in (204, 304) else b"<html>")
 
     with pytest.raises(SourceError, match=f"status {status}") as raised:
-        await loaded(f"{site.url}/?token=s3cret".replace("//", "//me:s3cret@", 1))
+        await load_url(f"{site.url}/?token=s3cret".replace("//", "//me:s3cret@", 1))
 
     assert str(raised.value).startswith(f"{site.url}/:")
     assert "s3cret" not in str(raised.value)
@@ -100,7 +100,7 @@ async def test_redirects_to_another_origin_are_not_followed(site, target):
         site.answers.append(Answer(302, [("Location", where)], b""))
 
         with pytest.raises(SourceError, match="not followed") as raised:
-            await loaded(site.url)
+            await load_url(site.url)
 
         assert sink.connections == 0
     assert len(site.requests) == 1
@@ -118,7 +118,7 @@ async def test_redirects_to_another_origin_are_not_followed(site, target):
     ids=["another protocol", "cut", "unknown coding", "another coding"],
 )
 async def test_a_broken_response_is_refused(raw, reason):
-    assert await refused(replying(raw), reason)
+    assert await refuse_url(replying(raw), reason)
 
 
 @pytest.mark.long
@@ -128,7 +128,7 @@ async def test_a_gzip_bomb_is_refused_before_it_grows():
     behave = replying(answer(bomb, "Content-Encoding: gzip"))
     tracemalloc.start()
 
-    await refused(behave, "larger than 8,388,608 bytes", max_document_bytes=8 * MEBIBYTE)
+    await refuse_url(behave, "larger than 8,388,608 bytes", max_document_bytes=8 * MEBIBYTE)
 
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
@@ -144,7 +144,7 @@ async def test_an_endless_body_is_refused_at_the_limit(head):
             await peer.hang()
         await peer.write_forever(b"[" * 4096)
 
-    await refused(endless, "larger than 1,000 bytes", max_document_bytes=1000)
+    await refuse_url(endless, "larger than 1,000 bytes", max_document_bytes=1000)
 
 
 STARTS = {
@@ -163,12 +163,12 @@ async def test_a_slow_drip_ends_at_the_deadline(start):
         await peer.write(start)
         await peer.write_forever(b" ", pause=0.02)
 
-    await refused(drip, r"within the timeout|not valid HTTP", timeout=0.3)
+    await refuse_url(drip, r"within the timeout|not valid HTTP", timeout=0.3)
 
 
 async def test_a_deadline_that_has_passed_asks_nobody(site):
     with pytest.raises(SourceError, match="within the timeout"):
-        await loaded(site.url, timeout=1e-9)
+        await load_url(site.url, timeout=1e-9)
 
     assert site.connections == 0
 
@@ -212,20 +212,20 @@ def resolver(monkeypatch):
     127.0.0.1 passes for an address of the internet; the rest of loopback stays what it is.
     """
     real, kind_of = socket.getaddrinfo, network_policy.kind_of
-    known = []
+    queue = []
 
     def getaddrinfo(host, *args, **kwargs):
         if host != "docs.test":
             return real(host, *args, **kwargs)
-        found = known.pop(0) if len(known) > 1 else known[0]
-        return [info for name in found for info in real(name, *args, **kwargs)]
+        targets = queue.pop(0) if len(queue) > 1 else queue[0]
+        return [info for name in targets for info in real(name, *args, **kwargs)]
 
     def kind(address):
         return "" if address == "127.0.0.1" else kind_of(address)
 
     monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
     monkeypatch.setattr(network_policy, "kind_of", kind)
-    return lambda *answers: known.extend(answers)
+    return lambda *addresses: queue.extend(addresses)
 
 
 @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ def resolver(monkeypatch):
 )
 async def test_everything_private_is_refused_on_request(site, host):
     with pytest.raises(SourceError) as caught:
-        await loaded(f"http://me:hunter2@{host}:{site.port}/?key=hunter2", allow_private=False)
+        await load_url(f"http://me:hunter2@{host}:{site.port}/?key=hunter2", allow_private=False)
 
     assert "which is guarded; Settings(allow_private=True) allows it." in str(caught.value)
     assert "hunter2" not in str(caught.value)
@@ -244,7 +244,7 @@ async def test_one_private_address_among_others_refuses_the_host(site, resolver)
     resolver(["127.0.0.1", "10.0.0.1"])
 
     with pytest.raises(SourceError, match=r"'docs.test' has a private address"):
-        await loaded(f"http://docs.test:{site.port}/", allow_private=False)
+        await load_url(f"http://docs.test:{site.port}/", allow_private=False)
 
     assert site.connections == 0
 
@@ -254,7 +254,7 @@ async def test_a_redirect_of_a_public_host_does_not_follow_its_name_inside(site,
     site.answers.append(Answer(302, [("Location", "/b.json")], b""))
 
     with pytest.raises(SourceError, match=r"'docs.test' has a loopback address"):
-        await loaded(f"http://docs.test:{site.port}/a.json")
+        await load_url(f"http://docs.test:{site.port}/a.json")
 
     assert len(site.requests) == 1
 
@@ -275,7 +275,7 @@ async def test_what_a_public_document_refers_to_is_public_too(site, resolver, se
     paths = {"/x": {"get": operation(parameters=[parameter])}}
     site.answer = Answer(body=json.dumps(document(paths)).encode())
 
-    toolset = await loaded(f"http://docs.test:{site.port}/a", ref_urls=(inside,), **settings)
+    toolset = await load_url(f"http://docs.test:{site.port}/a", ref_urls=(inside,), **settings)
 
     assert reason in toolset.skipped[0].reason
 
@@ -298,10 +298,10 @@ async def test_a_proxy_of_the_environment_is_used_only_when_that_is_trusted(site
         monkeypatch.delenv(name, raising=False)
     async with Recorder(Answer(body=API)) as proxy:
         monkeypatch.setenv("http_proxy", proxy.url)
-        await loaded(site.url)
+        await load_url(site.url)
         assert proxy.connections == 0
 
-        toolset = await loaded("http://docs.test/a.json", trust_env=True)
+        toolset = await load_url("http://docs.test/a.json", trust_env=True)
 
     assert proxy.last.target == "http://docs.test/a.json"
     # Who answered is not known, so that it may have been anyone.

@@ -36,9 +36,9 @@ SCHEMES = {
 WITH_SCHEMES = {"components": {"securitySchemes": SCHEMES}}
 
 
-def api(*names, server="/v1", **more):
+def api(*names, server="/v1", **fields):
     paths = {f"/{name}": {"get": operation(operationId=name)} for name in names}
-    return document(paths, servers=[{"url": server}], **more)
+    return document(paths, servers=[{"url": server}], **fields)
 
 
 def load(site, path="openapi.json", **options):
@@ -68,17 +68,17 @@ def login_page(_):
 def behind(wall):
     """Give the document to whoever brings a token, in whatever place."""
 
-    def answer(asked: Asked) -> Said:
-        known = "Basic" in token_of(asked) or TOKEN in f"{asked.headers} {asked.query}"
-        return Said(api("one")) if known else wall(asked)
+    def respond(asked: Asked) -> Said:
+        is_allowed = "Basic" in token_of(asked) or TOKEN in f"{asked.headers} {asked.query}"
+        return Said(api("one")) if is_allowed else wall(asked)
 
-    return answer
+    return respond
 
 
 def by_identity(asked):
     """Show more operations to whoever brings a token."""
-    known = bool(token_of(asked) or asked.query.get("key"))
-    return Said(api("one", *(["two", "three"] if known else []), **WITH_SCHEMES))
+    is_allowed = bool(token_of(asked) or asked.query.get("key"))
+    return Said(api("one", *(["two", "three"] if is_allowed else []), **WITH_SCHEMES))
 
 
 @pytest.mark.parametrize(
@@ -111,14 +111,14 @@ def test_a_credential_with_its_own_scheme_fetches_a_document_behind_a_login(cred
 
 
 @pytest.mark.parametrize(
-    "given",
+    "credentials",
     [{"token": TOKEN}, {"key": TOKEN}, {"token": OAuth2(access_token=TOKEN)}],
     ids=["bearer", "query", "OAuth 2"],
 )
-def test_a_credential_of_the_documents_own_scheme_gets_what_its_user_may_see(given):
+def test_a_credential_of_the_documents_own_scheme_gets_what_its_user_may_see(credentials):
     with Site(by_identity) as site:
         anonymous = load(site)
-        toolset = load(site, credentials=given)
+        toolset = load(site, credentials=credentials)
 
     assert names(anonymous) == ["one"]
     assert names(toolset) == ["one", "two", "three"]
@@ -130,12 +130,12 @@ def test_a_credential_of_the_documents_own_scheme_gets_what_its_user_may_see(giv
 def test_both_of_two_schemes_that_are_required_together_fetch_the_document():
     both = {**SCHEMES, "app": {"type": "apiKey", "in": "header", "name": "X-App"}}
 
-    def answer(asked: Asked) -> Said:
-        known = asked.headers.get("X-App") and asked.query.get("key")
-        more = {"components": {"securitySchemes": both}, "security": [{"key": [], "app": []}]}
-        return Said(api("one", *(["two"] if known else []), **more))
+    def respond(asked: Asked) -> Said:
+        is_allowed = asked.headers.get("X-App") and asked.query.get("key")
+        fields = {"components": {"securitySchemes": both}, "security": [{"key": [], "app": []}]}
+        return Said(api("one", *(["two"] if is_allowed else []), **fields))
 
-    with Site(answer) as site:
+    with Site(respond) as site:
         toolset = load(site, credentials={"app": "my-app", "key": TOKEN})
 
     assert names(toolset) == ["one", "two"]
@@ -156,10 +156,10 @@ async def test_a_client_fetches_the_document_with_what_it_brings(brings):
 
 
 def test_the_transport_of_a_client_fetches_the_document():
-    def answer(request: httpx.Request) -> httpx.Response:
+    def respond(request: httpx.Request) -> httpx.Response:
         return httpx.Response(200, json=api("one", server=f"http://{request.url.host}/v1"))
 
-    client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+    client = httpx.AsyncClient(transport=httpx.MockTransport(respond))
 
     toolset = load_tools("http://api.test/openapi.json", client=client)
 
@@ -199,11 +199,13 @@ def test_a_named_origin_gets_the_credential_at_once():
     assert [token_of(asked) for asked in site.asked] == [f"Bearer {TOKEN}"] * 2
 
 
-@pytest.mark.parametrize("given", [{"me": BEARER}, {"token": TOKEN}], ids=["its own", "document's"])
-def test_a_place_for_documents_of_apis_elsewhere_gets_no_credential(given):
+@pytest.mark.parametrize(
+    "credentials", [{"me": BEARER}, {"token": TOKEN}], ids=["its own", "document's"]
+)
+def test_a_place_for_documents_of_apis_elsewhere_gets_no_credential(credentials):
     elsewhere = api("one", server="https://api.example.com", **WITH_SCHEMES)
     with Site(lambda _: Said(elsewhere)) as site:
-        toolset = load(site, credentials=given)
+        toolset = load(site, credentials=credentials)
 
     assert [token_of(asked) for asked in site.asked] == [""]
     assert len(toolset.warnings) == 1
@@ -225,7 +227,7 @@ HOW = ("credentials={'login': {'scheme': 'bearer', 'value': …}}", "a client")
 
 
 @pytest.mark.parametrize(
-    ("answer", "given", "said"),
+    ("respond", "credentials", "messages"),
     [
         (log_in, {"token": TOKEN}, ("status 401", *HOW)),
         (lambda _: Said("no", 403), {"token": TOKEN}, ("status 403", *HOW)),
@@ -235,11 +237,11 @@ HOW = ("credentials={'login': {'scheme': 'bearer', 'value': …}}", "a client")
     ],
     ids=["401", "403", "redirect", "page", "refused"],
 )
-def test_a_document_behind_a_login_says_how_credentials_are_given(answer, given, said):
-    with Site(answer) as site, pytest.raises(OpenAPIToolsError) as caught:
-        load(site, credentials=given)
+def test_a_document_behind_a_login_says_how_credentials_are_given(respond, credentials, messages):
+    with Site(respond) as site, pytest.raises(OpenAPIToolsError) as caught:
+        load(site, credentials=credentials)
 
-    assert all(words in str(caught.value) for words in said)
+    assert all(words in str(caught.value) for words in messages)
     assert TOKEN not in str(caught.value)
 
 
@@ -248,7 +250,7 @@ def fail():
 
 
 @pytest.mark.parametrize(
-    ("given", "refusal", "said"),
+    ("token", "refusal", "message"),
     [
         (TOKEN, Said("no", 401), "status 401"),
         (TOKEN, Said({"errors": []}), "neither 'openapi' nor 'swagger'"),
@@ -256,17 +258,17 @@ def fail():
     ],
     ids=["refused", "another answer", "no credential"],
 )
-def test_a_document_for_everybody_is_used_where_credentials_get_none(given, refusal, said):
-    def answer(asked: Asked) -> Said:
+def test_a_document_for_everybody_is_used_where_credentials_get_none(token, refusal, message):
+    def respond(asked: Asked) -> Said:
         return refusal if token_of(asked) else by_identity(asked)
 
-    with Site(answer) as site:
-        toolset = load(site, credentials={"token": given})
+    with Site(respond) as site:
+        toolset = load(site, credentials={"token": token})
 
     assert names(toolset) == ["one"]
     (warning,) = toolset.warnings
     assert "read without credentials" in warning
-    assert said in warning
+    assert message in warning
     assert TOKEN not in warning
 
 
@@ -280,21 +282,21 @@ def test_a_wrong_value_is_refused_before_anything_is_fetched():
 
 @pytest.mark.parametrize("etag", [(), (("ETag", '"one"'),)], ids=["no etag", "etag"])
 def test_no_document_of_one_identity_is_given_to_another(folder, etag):
-    def answer(asked: Asked) -> Said:
+    def respond(asked: Asked) -> Said:
         if etag and asked.headers.get("If-None-Match"):
             return Said(b"", 304, etag)  # whoever asks: as servers do that name a build
-        said = by_identity(asked)
+        response = by_identity(asked)
         if "bob" in token_of(asked):
-            said.body["paths"].pop("/three")
-        return Said(said.body, 200, etag)
+            response.body["paths"].pop("/three")
+        return Said(response.body, 200, etag)
 
-    with Site(answer) as site:
-        given = {"ann": {"me": BEARER}, "bob": {"token": "t0ken-of-bob"}, "": {}}
+    with Site(respond) as site:
+        credentials = {"ann": {"me": BEARER}, "bob": {"token": "t0ken-of-bob"}, "": {}}
         order = ["ann", "", "bob", "", "ann", "bob"]
-        seen = [names(load(site, credentials=given[who])) for who in order]
+        seen = [names(load(site, credentials=credentials[who])) for who in order]
 
     most = {"ann": 3, "bob": 2, "": 1}
-    assert [len(found) for found in seen] == [most[who] for who in order]
+    assert [len(tool_names) for tool_names in seen] == [most[who] for who in order]
     kept = b"".join(path.read_bytes() for path in folder.glob("*") if path.is_file())
     assert not re.search(rb"t0ken|/two", kept)
 
@@ -322,7 +324,7 @@ def test_what_a_document_refers_to_is_fetched_with_credentials_at_its_own_origin
     parameter = {"name": "q", "in": "query", "schema": {"type": "string"}}
     with Site(lambda _: Said({"Q": parameter})) as other:
 
-        def answer(asked: Asked) -> Said:
+        def respond(asked: Asked) -> Said:
             if not token_of(asked):
                 return Said("no", 401)
             if asked.path == "/parts.json":
@@ -334,7 +336,7 @@ def test_what_a_document_refers_to_is_fetched_with_credentials_at_its_own_origin
             ]
             return Said(root)
 
-        with Site(answer) as site:
+        with Site(respond) as site:
             refs = Settings(ref_urls=(other.url,))
             toolset = load(site, credentials={"me": BEARER}, settings=refs)
             properties = toolset["one"].input_schema["properties"]
@@ -344,17 +346,17 @@ def test_what_a_document_refers_to_is_fetched_with_credentials_at_its_own_origin
 
 
 def test_a_key_in_the_query_stands_in_no_address_of_the_toolset():
-    def answer(asked: Asked) -> Said:
+    def respond(asked: Asked) -> Said:
         if asked.path == "/old.json":
             return Said(b"", 302, (("Location", f"/new.json?key={asked.query.get('key')}"),))
         return by_identity(asked)
 
-    with Site(answer) as site:
-        given, settings = {"key": TOKEN}, Settings(credential_origins=site.url)
+    with Site(respond) as site:
+        credentials, settings = {"key": TOKEN}, Settings(credential_origins=site.url)
         for path in ("openapi.json", "old.json"):
-            toolset = load(site, path, credentials=given, settings=settings)
-            shown = [toolset["two"].operation, toolset.session.provenance, toolset.warnings]
-            assert TOKEN not in repr(shown)
+            toolset = load(site, path, credentials=credentials, settings=settings)
+            visible = [toolset["two"].operation, toolset.session.provenance, toolset.warnings]
+            assert TOKEN not in repr(visible)
 
     assert [asked.query.get("key") for asked in site.asked].count(TOKEN) == 3
 

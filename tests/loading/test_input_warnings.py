@@ -37,7 +37,7 @@ def body(schema, **options):
     return load_tools(document(with_body(schema), **options))
 
 
-def with_member(keywords, **options):
+def body_with(keywords, **options):
     """Return the tools of a document whose one operation has a body with the member `a`."""
     return body({"type": "object", "properties": {"a": keywords, "b": {}}}, **options)
 
@@ -49,9 +49,9 @@ def schemas_of(toolset):
 @pytest.mark.parametrize("openapi", ["3.0.3", "3.1.0"])
 @pytest.mark.parametrize(("key", "value"), WRONG)
 def test_a_keyword_that_cannot_be_read_is_left_out_with_a_warning(key, value, openapi):
-    toolset = with_member({"x-a": 1, key: value}, openapi=openapi)
+    toolset = body_with({"x-a": 1, key: value}, openapi=openapi)
 
-    assert schemas_of(toolset) == schemas_of(with_member({"x-a": 1}, openapi=openapi))
+    assert schemas_of(toolset) == schemas_of(body_with({"x-a": 1}, openapi=openapi))
     assert toolset.skipped == ()
     assert toolset.warnings == (
         f"{SCHEMA}/properties/a/{key}: {value!r} cannot be used as {key!r}; it is ignored.",
@@ -60,7 +60,7 @@ def test_a_keyword_that_cannot_be_read_is_left_out_with_a_warning(key, value, op
 
 @pytest.mark.parametrize("key", sorted(dict(WRONG)))
 def test_null_says_as_little_as_a_keyword_that_is_not_there(key):
-    assert with_member({key: None}).warnings == ()
+    assert body_with({key: None}).warnings == ()
 
 
 @pytest.mark.parametrize("text", ["true", "True", "false", "FALSE"])
@@ -79,8 +79,7 @@ def test_null_says_as_little_as_a_keyword_that_is_not_there(key):
 )
 def test_a_text_for_a_boolean_is_the_boolean(keywords, text):
     written, meant = (
-        with_member(put(keywords, value), openapi="3.0.3")
-        for value in (text, text.lower() == "true")
+        body_with(put(keywords, value), openapi="3.0.3") for value in (text, text.lower() == "true")
     )
 
     assert schemas_of(written) == schemas_of(meant)
@@ -111,7 +110,7 @@ BODY = {"content": {"application/json": {"schema": {"type": "string"}}}}
 
 @pytest.mark.parametrize("value", [True, False])
 @pytest.mark.parametrize(
-    "members",
+    "fields",
     [
         *(
             {"parameters": [{**QUERY, key: "IT"}]}
@@ -123,9 +122,9 @@ BODY = {"content": {"application/json": {"schema": {"type": "string"}}}}
         *({"requestBody": part({key: "IT"})} for key in ("required", "explode")),
     ],
 )
-def test_a_text_for_a_boolean_is_the_boolean_outside_of_schemas(members, value):
+def test_a_text_for_a_boolean_is_the_boolean_outside_of_schemas(fields, value):
     written, meant = (
-        load_tools(document({"/x": {"post": put(operation(**members), each)}}))
+        load_tools(document({"/x": {"post": put(operation(**fields), each)}}))
         for each in (str(value), value)
     )
 
@@ -149,8 +148,8 @@ def test_a_text_for_a_boolean_is_the_boolean_in_swagger(value):
 
 
 def test_a_count_may_be_written_with_a_point():
-    assert schemas_of(with_member({"minLength": 5.0})) == schemas_of(with_member({"minLength": 5}))
-    assert with_member({"minLength": 5.0}).warnings == ()
+    assert schemas_of(body_with({"minLength": 5.0})) == schemas_of(body_with({"minLength": 5}))
+    assert body_with({"minLength": 5.0}).warnings == ()
 
 
 @pytest.mark.parametrize(
@@ -208,11 +207,11 @@ def test_the_warning_names_the_place_in_the_document(place, item):
 
     toolset = load_tools(document({"/x": item}, components=components))
 
-    said = "'5' cannot be used as 'minimum'; it is ignored."
-    assert toolset.warnings == (f"{place}/minimum: {said}",)
+    message = "'5' cannot be used as 'minimum'; it is ignored."
+    assert toolset.warnings == (f"{place}/minimum: {message}",)
 
 
-def test_a_parameter_of_swagger_is_a_schema_but_for_its_own_members():
+def test_a_parameter_of_swagger_is_a_schema_but_for_its_own_fields():
     parameter = {"name": "q", "in": "query", "required": True, "type": "string", "maxLength": "5"}
 
     toolset = load_tools(document({"/x": get(parameter)}, openapi="2.0"))
@@ -231,7 +230,7 @@ def test_a_keyword_in_another_file_is_named_with_the_file(tmp_path):
     assert warning.startswith(f"{tmp_path / 'other.json'}#/a/minimum: ")
 
 
-def test_what_many_operations_reach_is_told_once_and_what_none_reaches_is_not():
+def test_what_many_operations_reach_is_reported_once_and_what_none_reaches_is_not():
     wrong = {"maxLength": "5"}
     schemas = {"A": wrong, "B": wrong}
     item = with_body({"$ref": "#/components/schemas/A"})["/x"]
@@ -242,13 +241,13 @@ def test_what_many_operations_reach_is_told_once_and_what_none_reaches_is_not():
     assert warning.startswith("/components/schemas/A/maxLength: ")
 
 
-def test_of_many_keywords_the_first_are_told_and_the_others_counted():
+def test_of_many_keywords_the_first_are_reported_and_the_others_counted():
     toolset = body({"properties": {f"p{number}": {"title": number} for number in range(40)}})
 
     assert len(toolset.warnings) == 11
     assert toolset.warnings[9].startswith(f"{SCHEMA}/properties/p9/title: 9 ")
-    more = "30 more keywords of schemas cannot be used; they are ignored."
-    assert toolset.warnings[10] == more
+    message = "30 more keywords of schemas cannot be used; they are ignored."
+    assert toolset.warnings[10] == message
 
 
 def test_a_strict_load_takes_such_operations_too():

@@ -11,29 +11,29 @@ from openapi_tools import Settings, SettingsError
 from openapi_tools.model import Encoding, Parameter, Property
 
 
-def parameters(*listed, path="/x", **members):
+def parameters(*listed, path="/x", **fields):
     """The only tool of a document whose operation has these parameters."""
-    (tool,) = tools({path: {"get": operation(parameters=list(listed))}}, **members)
+    (tool,) = tools({path: {"get": operation(parameters=list(listed))}}, **fields)
     return tool
 
 
-def query(name, **members):
-    return {"name": name, "in": "query", "schema": {"type": "string"}, **members}
+def query(name, **fields):
+    return {"name": name, "in": "query", "schema": {"type": "string"}, **fields}
 
 
-def body(schema, *, kind="application/json", settings=None, schemas=None, **members):
+def body(schema, *, kind="application/json", settings=None, schemas=None, **fields):
     """The only tool of a document whose operation has this body."""
-    more = {"components": {"schemas": schemas}} if schemas else {}
-    if "openapi" in members:
-        more["openapi"] = members.pop("openapi")
-    (tool,) = tools(with_body(schema, kind=kind, **members), settings=settings, **more)
+    root_fields = {"components": {"schemas": schemas}} if schemas else {}
+    if "openapi" in fields:
+        root_fields["openapi"] = fields.pop("openapi")
+    (tool,) = tools(with_body(schema, kind=kind, **fields), settings=settings, **root_fields)
     return tool
 
 
-def posted(content, **members):
+def post_tool(content, **fields):
     """The only tool of a document whose operation has a required body of these media types."""
     paths = {"/x": {"post": operation(requestBody={"content": content, "required": True})}}
-    (tool,) = tools(paths, **members)
+    (tool,) = tools(paths, **fields)
     return tool
 
 
@@ -66,8 +66,8 @@ def test_parameters_of_the_path_are_overridden_by_those_of_the_operation():
     }
     (tool,) = tools({"/x": item})
 
-    told = tool.input_schema["properties"]
-    assert {name: schema.get("description") for name, schema in told.items()} == {
+    properties = tool.input_schema["properties"]
+    assert {name: schema.get("description") for name, schema in properties.items()} == {
         "a": "own",
         "b": "path",
         "c": None,
@@ -97,9 +97,9 @@ def test_parameters_of_one_name_are_one_only_when_they_say_the_same_to_the_lette
     listed = [query("a", schema={"default": each}) for each in values]
     toolset = tools({f"/{n}": {"get": operation(parameters=[a])} for n, a in enumerate(listed)})
 
-    told = [tool.input_schema["properties"]["a"]["default"] for tool in toolset]
+    defaults = [tool.input_schema["properties"]["a"]["default"] for tool in toolset]
 
-    assert repr(told) == repr(values)
+    assert repr(defaults) == repr(values)
 
 
 def test_a_path_that_names_other_variables_than_the_same_list_elsewhere_has_its_own():
@@ -108,10 +108,10 @@ def test_a_path_that_names_other_variables_than_the_same_list_elsewhere_has_its_
         path: {"get": operation(parameters=listed)} for path in ("/{a}", "/{b}", "/x", "/{b}/{a}")
     }
 
-    told = [tool.input_schema["properties"] for tool in tools(paths)]
+    properties = [tool.input_schema["properties"] for tool in tools(paths)]
 
     number, text = {"type": "integer"}, {"type": "string"}
-    assert told == [{"a": number}, {"b": text}, {}, {"b": text, "a": number}]
+    assert properties == [{"a": number}, {"b": text}, {}, {"b": text, "a": number}]
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_a_path_variable_that_is_not_declared_is_taken_as_text_and_remarked():
     assert any("{gone}" in warning for warning in toolset.warnings)
 
 
-def test_a_members_body_becomes_arguments_next_to_the_parameters():
+def test_the_properties_of_a_body_become_arguments_next_to_the_parameters():
     schema = {
         "type": "object",
         "required": ["name"],
@@ -189,23 +189,23 @@ NESTED: list[tuple[str, Any, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("schema", "members"), [r[1:] for r in NESTED], ids=[r[0] for r in NESTED])
-def test_any_other_body_is_one_argument(schema, members):
-    tool = body(schema, **members)
+@pytest.mark.parametrize(("schema", "fields"), [r[1:] for r in NESTED], ids=[r[0] for r in NESTED])
+def test_any_other_body_is_one_argument(schema, fields):
+    tool = body(schema, **fields)
 
     assert list(tool.input_schema["properties"]) == ["body"]
-    assert ("body" in tool.input_schema.get("required", ())) == members.get("required", True)
+    assert ("body" in tool.input_schema.get("required", ())) == fields.get("required", True)
     assert tool.operation.body.argument == "body"
 
 
-def test_an_optional_body_without_required_members_is_offered_flat():
+def test_an_optional_body_without_required_properties_is_offered_flat():
     tool = body(OBJECT, required=False)
 
     assert list(tool.input_schema["properties"]) == ["a"]
     assert tool.operation.body.required is False
 
 
-def test_a_parameter_called_body_and_a_body_are_told_apart():
+def test_a_parameter_called_body_and_a_body_are_distinguished():
     paths = with_body({"type": "string"})
     paths["/x"]["parameters"] = [query("body")]
     (tool,) = tools(paths)
@@ -244,7 +244,7 @@ MEDIA = [
 
 @pytest.mark.parametrize(("listed", "chosen"), [r[1:] for r in MEDIA], ids=[r[0] for r in MEDIA])
 def test_of_several_media_types_the_most_useful_is_sent(listed, chosen):
-    tool = posted({kind: {"schema": OBJECT} for kind in listed})
+    tool = post_tool({kind: {"schema": OBJECT} for kind in listed})
 
     assert tool.operation.body.media_type == chosen
     assert set(tool.operation.body.alternatives) == set(listed) - {chosen}
@@ -252,7 +252,7 @@ def test_of_several_media_types_the_most_useful_is_sent(listed, chosen):
 
 def test_multipart_is_sent_where_json_would_have_to_hold_bytes():
     schema = {"type": "object", "properties": {"file": BINARY}}
-    tool = posted({kind: {"schema": schema} for kind in ("application/json", DATA)})
+    tool = post_tool({kind: {"schema": schema} for kind in ("application/json", DATA)})
 
     assert tool.operation.body.media_type == DATA
 
@@ -277,25 +277,25 @@ def test_a_body_that_is_text_or_bytes_is_a_file(kinds, schema, words):
 
     assert tool.operation.body.media_type == kinds[0]
     assert tool.operation.body.file
-    told = tool.input_schema["properties"]["body"]
-    assert {"text", "base64"} <= told["properties"].keys()
-    assert words in told["description"]
+    body_schema = tool.input_schema["properties"]["body"]
+    assert {"text", "base64"} <= body_schema["properties"].keys()
+    assert words in body_schema["description"]
 
 
 def test_text_alone_or_of_the_users_choice_is_a_string():
-    wanted = Settings(media_types=("text/plain",))
-    (alone,) = tools(offering("text/plain", "text/csv"))
+    settings = Settings(media_types=("text/plain",))
+    (default,) = tools(offering("text/plain", "text/csv"))
     kinds = ("application/json", "application/octet-stream", "text/plain")
-    (chosen,) = tools(offering(*kinds), settings=wanted)
+    (chosen,) = tools(offering(*kinds), settings=settings)
 
-    for tool in (alone, chosen):
+    for tool in (default, chosen):
         assert tool.operation.body.media_type == "text/plain"
         assert tool.input_schema["properties"]["body"]["type"] == "string"
         assert not tool.operation.body.file
 
 
 @pytest.mark.parametrize(
-    ("wanted", "sent", "is_file"),
+    ("media_type", "sent", "is_file"),
     [
         ("application/octet-stream", "application/octet-stream", True),
         ("text/plain", "text/plain", False),
@@ -304,10 +304,10 @@ def test_text_alone_or_of_the_users_choice_is_a_string():
     ],
     ids=["listed bytes", "listed text", "bytes that are not listed", "JSON that is not listed"],
 )
-def test_the_media_type_of_one_operation_is_chosen(wanted, sent, is_file):
+def test_the_media_type_of_one_operation_is_chosen(media_type, sent, is_file):
     paths = offering("text/plain", "application/octet-stream")
     paths["/y"] = offering("text/csv", "application/json", operation_id="other")["/x"]
-    settings = Settings(media_types={"save": wanted})
+    settings = Settings(media_types={"save": media_type})
     toolset = tools(paths, settings=settings)
 
     assert toolset["save"].operation.body.media_type == sent
@@ -330,9 +330,9 @@ def test_a_body_of_a_component_is_chosen_for_one_of_its_operations():
     assert other.input_schema["properties"]["body"].get("type", "string") == "string"
 
 
-@pytest.mark.parametrize("wanted", ["application/json", {"save": "application/json"}])
-def test_a_range_is_sent_as_the_media_type_that_the_user_names(wanted):
-    (tool,) = tools(offering("*/*", schema=OBJECT), settings=Settings(media_types=wanted))
+@pytest.mark.parametrize("media_types", ["application/json", {"save": "application/json"}])
+def test_a_range_is_sent_as_the_media_type_that_the_user_names(media_types):
+    (tool,) = tools(offering("*/*", schema=OBJECT), settings=Settings(media_types=media_types))
 
     assert tool.operation.body.media_type == "application/json"
 
@@ -342,16 +342,16 @@ def test_the_model_chooses_among_media_types_that_the_user_names():
     kinds = ["application/json", "application/octet-stream"]
     (tool,) = tools(offering(*kinds, schema=schema), settings=Settings(media_types={"save": kinds}))
 
-    told = tool.input_schema["properties"]
+    properties = tool.input_schema["properties"]
 
-    assert told["media_type"]["enum"] == kinds
+    assert properties["media_type"]["enum"] == kinds
     assert tool.input_schema["required"] == ["body", "media_type"]
-    assert len(told["body"]["anyOf"]) == 2
-    assert told["body"]["anyOf"][0]["properties"].keys() == {"media_type"}
-    assert {"text", "base64"} <= told["body"]["anyOf"][1]["properties"].keys()
+    assert len(properties["body"]["anyOf"]) == 2
+    assert properties["body"]["anyOf"][0]["properties"].keys() == {"media_type"}
+    assert {"text", "base64"} <= properties["body"]["anyOf"][1]["properties"].keys()
 
 
-def test_media_types_for_tools_that_do_not_exist_are_told():
+def test_media_types_for_tools_that_do_not_exist_are_reported():
     settings = Settings(media_types={"sav": "text/plain", "nothing_like_it": "text/plain"})
 
     first, second = tools(offering("text/plain"), settings=settings).warnings
@@ -390,17 +390,17 @@ FILES = [
 @pytest.mark.parametrize(
     ("openapi", "schema", "is_file"), [row[1:] for row in FILES], ids=[row[0] for row in FILES]
 )
-def test_members_of_a_multipart_body_that_are_bytes_are_file_arguments(openapi, schema, is_file):
+def test_properties_of_a_multipart_body_that_are_bytes_are_file_arguments(openapi, schema, is_file):
     note = {"type": "string", "maxLength": 99}
     whole = {"type": "object", "properties": {"file": schema, "note": note}}
 
     tool = body(whole, kind=DATA, openapi=openapi, schemas={"File": BINARY})
 
-    told = tool.input_schema["properties"]
-    assert all((f'"{name}": {{' in json.dumps(told["file"])) == is_file for name in FILE)
-    assert told["file"].get("maxItems") == schema.get("maxItems")
-    assert ('"null"' in json.dumps(told["file"])) == ('"null"' in json.dumps(schema))
-    assert told["note"] == note
+    properties = tool.input_schema["properties"]
+    assert all((f'"{name}": {{' in json.dumps(properties["file"])) == is_file for name in FILE)
+    assert properties["file"].get("maxItems") == schema.get("maxItems")
+    assert ('"null"' in json.dumps(properties["file"])) == ('"null"' in json.dumps(schema))
+    assert properties["note"] == note
     encodings = [(encoding.name, encoding.file) for encoding in tool.operation.body.encodings]
     assert encodings == [("file", True)] * is_file
     assert "$defs" not in tool.input_schema
@@ -409,8 +409,8 @@ def test_members_of_a_multipart_body_that_are_bytes_are_file_arguments(openapi, 
 @pytest.mark.parametrize("beside", [{}, {"description": "A form."}, {"title": "Form"}])
 @pytest.mark.parametrize("openapi", ["3.0.3", "3.1.1"])
 def test_words_beside_the_reference_to_a_form_change_nothing_in_it(openapi, beside):
-    members = {"file": BINARY, "at": {"type": "object"}}
-    form = {"type": "object", "properties": members, "additionalProperties": False}
+    properties = {"file": BINARY, "at": {"type": "object"}}
+    form = {"type": "object", "properties": properties, "additionalProperties": False}
     whole = {**component("Form"), **beside}
 
     tool = body(whole, kind=DATA, schemas={"Form": form}, openapi=openapi)
@@ -440,7 +440,7 @@ def test_headers_of_a_part_are_arguments_required_where_the_part_is(part_require
         "encoding": {"a": encoding},
     }
 
-    tool = posted({DATA: media})
+    tool = post_tool({DATA: media})
 
     rate = Parameter("X-Rate", "header", "a_X_Rate")
     sent = Encoding("a", content_type="application/vnd.m+json", headers=(rate,))
@@ -461,7 +461,7 @@ def test_any_media_type_with_a_structure_is_sent_as_json():
 
 def test_item_schemas_become_an_array_of_items():
     items = {"type": "integer"}
-    tool = posted({"application/jsonl": {"itemSchema": items}}, openapi="3.2.0")
+    tool = post_tool({"application/jsonl": {"itemSchema": items}}, openapi="3.2.0")
 
     assert tool.input_schema["properties"]["body"] == {"type": "array", "items": items}
 
@@ -495,18 +495,18 @@ def test_rfc_6570_operators_in_a_path_mean_the_parameter(variable):
     (tool,) = toolset
     assert tool.operation.path == "/x/{id}"
     assert list(tool.input_schema["properties"]) == ["id"]
-    told = (f"/paths/~1x~1{variable}/get: {variable} in the path is read as {{id}}.",)
-    assert toolset.warnings == (told if variable == "{id*}" else ())
+    warnings = (f"/paths/~1x~1{variable}/get: {variable} in the path is read as {{id}}.",)
+    assert toolset.warnings == (warnings if variable == "{id*}" else ())
 
 
-def test_parts_told_apart_by_position_have_encodings_by_position():
+def test_parts_distinguished_by_position_have_encodings_by_position():
     items = {"type": "string", "contentMediaType": "image/png"}
     media = {
         "schema": {"prefixItems": [{"type": "object"}, {}], "items": items},
         "prefixEncoding": [{"contentType": "application/ld+json"}],
         "itemEncoding": {"headers": {"X-Page": {"schema": {"type": "integer"}}}},
     }
-    tool = posted({"multipart/mixed": media}, openapi="3.2.0")
+    tool = post_tool({"multipart/mixed": media}, openapi="3.2.0")
 
     page = Parameter("X-Page", "header", "items_X_Page")
     assert tool.operation.body.argument == "body"
@@ -515,14 +515,14 @@ def test_parts_told_apart_by_position_have_encodings_by_position():
         Encoding("1", file=True),
         Encoding("*", file=True, content_type="image/png", headers=(page,)),
     )
-    told = tool.input_schema["properties"]["body"]
-    assert told["type"] == "array"
-    assert told["prefixItems"][0] == {"type": "object"}
-    assert "base64" in told["items"]["properties"]
+    body_schema = tool.input_schema["properties"]["body"]
+    assert body_schema["type"] == "array"
+    assert body_schema["prefixItems"][0] == {"type": "object"}
+    assert "base64" in body_schema["items"]["properties"]
 
 
 @pytest.mark.parametrize(("required", "sent"), [(False, False), (True, True)])
-def test_a_body_in_which_nothing_can_be_said_is_no_argument(required, sent):
+def test_a_body_that_can_hold_nothing_is_no_argument(required, sent):
     schema = {"type": "object", "properties": {}, "additionalProperties": False}
     tool = body(schema, kind="application/x-www-form-urlencoded", required=required)
 
@@ -530,19 +530,19 @@ def test_a_body_in_which_nothing_can_be_said_is_no_argument(required, sent):
     assert (tool.operation.body is not None) == sent
 
 
-def test_members_of_alternatives_have_encodings_and_files_too():
+def test_properties_of_alternatives_have_encodings_and_files_too():
     alternatives = [
         {"type": "object", "properties": {name: BINARY, "a": {"type": "object"}}} for name in "xy"
     ]
     encoding = {"a": {"style": "deepObject"}, "free": {"style": "form"}}
 
-    tool = posted({DATA: {"schema": {"oneOf": alternatives}, "encoding": encoding}})
+    tool = post_tool({DATA: {"schema": {"oneOf": alternatives}, "encoding": encoding}})
 
-    found = {(each.name, each.file, each.style) for each in tool.operation.body.encodings}
+    encodings = {(each.name, each.file, each.style) for each in tool.operation.body.encodings}
     files = {("x", True, ""), ("y", True, "")}
-    assert found == files | {("a", False, "deepObject"), ("free", False, "form")}
-    told = tool.input_schema["properties"]["body"]["anyOf"][0]["properties"]["x"]
-    assert "base64" in told["properties"]
+    assert encodings == files | {("a", False, "deepObject"), ("free", False, "form")}
+    property_schema = tool.input_schema["properties"]["body"]["anyOf"][0]["properties"]["x"]
+    assert "base64" in property_schema["properties"]
 
 
 UNSENDABLE = [
@@ -565,8 +565,8 @@ def test_parameters_whose_names_cannot_be_sent_are_left_out_with_a_warning(place
     assert list(toolset["get_x"].input_schema["properties"]) == ["a"]
     where = "/components/parameters/Odd" if referred else "/paths/~1x/get/parameters/0"
     (warning,) = toolset.warnings
-    said = f"{name!r} cannot be sent as the name of a {place} parameter; it is ignored."
-    assert warning == f"{where}/name: {said}"
+    message = f"{name!r} cannot be sent as the name of a {place} parameter; it is ignored."
+    assert warning == f"{where}/name: {message}"
 
 
 @pytest.mark.parametrize(("place", "name"), [("header", "a\nb"), ("query", "\x7f"), ("path", "\0")])
@@ -575,11 +575,11 @@ def test_a_required_parameter_whose_name_no_text_has_costs_its_operation(place, 
     toolset = tools({"/x": {"get": operation(parameters=[named])}, "/y": {"get": operation()}})
 
     assert [tool.name for tool in toolset] == ["get_y"]
-    said = f"the name of the {place} parameter {name!r} cannot be sent."
-    assert toolset.skipped[0].reason == said
+    message = f"the name of the {place} parameter {name!r} cannot be sent."
+    assert toolset.skipped[0].reason == message
 
 
-def test_names_that_cannot_be_sent_are_told_first_and_counted_where_they_are_many():
+def test_names_that_cannot_be_sent_are_reported_first_and_counted_where_they_are_many():
     listed = [query(f"a\n{number}", schema={"title": 5}) for number in range(13)]
 
     warnings = tools({"/x": {"get": operation(parameters=listed)}}).warnings
@@ -590,7 +590,7 @@ def test_names_that_cannot_be_sent_are_told_first_and_counted_where_they_are_man
 
 @pytest.mark.parametrize("flat", [True, False])
 @pytest.mark.parametrize("wire", ["\u4ef7\u683c", "$$", "x" * 70, "gr\u00f6\u00dfe"], ids=ascii)
-def test_an_argument_with_another_name_tells_the_apis_own(wire, flat):
+def test_an_argument_with_another_name_says_the_apis_own(wire, flat):
     schema = {"type": "string", "description": "How many."}
     kept = {"name": "filter[a]", "in": "query", "schema": schema}
     paths = with_body({"type": "object", "properties": {wire: schema}})
@@ -599,11 +599,11 @@ def test_an_argument_with_another_name_tells_the_apis_own(wire, flat):
         paths["/x"]["post"] = operation(parameters=[kept, {**kept, "name": wire}])
     (tool,) = tools(paths, settings=Settings(base_url="http://api.example.com"))
 
-    told = tool.input_schema["properties"]
+    properties = tool.input_schema["properties"]
 
-    (name,) = told.keys() - {"filter_a"}
-    assert told[name]["description"] == f"Sent as `{wire}`. How many."
-    assert told["filter_a"]["description"] == "How many."
+    (name,) = properties.keys() - {"filter_a"}
+    assert properties[name]["description"] == f"Sent as `{wire}`. How many."
+    assert properties["filter_a"]["description"] == "How many."
     sent = str(tool.preview({name: "5"}).url) + tool.preview({name: "5"}).content.decode()
     assert wire in unquote(sent)
 
@@ -623,21 +623,23 @@ def test_what_an_arguments_own_name_adds_keeps_the_limit_of_descriptions():
     assert len(second["description"]) <= 60
 
 
-def test_an_xml_body_is_text_whose_elements_are_told():
+def test_an_xml_body_is_text_whose_elements_are_described():
     tag = {"type": "string", "xml": {"name": "tag"}}
-    members = {
+    properties = {
         "id": {"type": "integer", "xml": {"attribute": True}},
         "name": {"type": "string"},
         "tags": {"type": "array", "xml": {"wrapped": True}, "items": tag},
         "parent": component("Pet"),
     }
-    pet = {"type": "object", "xml": {"name": "pet", "prefix": "p"}, "properties": members}
+    pet = {"type": "object", "xml": {"name": "pet", "prefix": "p"}, "properties": properties}
     tool = body(component("Pet"), kind="application/xml", schemas={"Pet": pet})
 
-    told = tool.input_schema["properties"]["body"]["description"]
-    assert told.startswith("The body as text (application/xml). Its elements: ")
-    assert '<p:pet id="integer"><name>string</name><tags><tag>string</tag></tags><p:pet' in told
-    assert len(told) < 1700
+    description = tool.input_schema["properties"]["body"]["description"]
+    assert description.startswith("The body as text (application/xml). Its elements: ")
+    assert (
+        '<p:pet id="integer"><name>string</name><tags><tag>string</tag></tags><p:pet' in description
+    )
+    assert len(description) < 1700
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,13 @@ STRING = {"type": "string"}
 MODERN = ("3.0.3", "3.1.1", "3.2.0")
 
 
-def api(*parameters, openapi="3.0.3", method="get", above=False, **members):
-    item = {method: operation(operationId="do", **members)}
+def api(*parameters, openapi="3.0.3", method="get", above=False, **fields):
+    item = {method: operation(operationId="do", **fields)}
     (item if above else item[method])["parameters"] = [*parameters]
     return document({"/x": item}, openapi=openapi)
 
 
-async def sent(root, arguments, recorder):
+async def send_call(root, arguments, recorder):
     """Return the request of a call, the shown properties and the warnings."""
     async with load_tools(root, base_url=recorder.url) as toolset:
         result = await toolset.call("do", arguments)
@@ -55,14 +55,14 @@ SPREAD = [
 
 @pytest.mark.parametrize("openapi", MODERN)
 @pytest.mark.parametrize("above", [False, True])
-@pytest.mark.parametrize(("members", "value", "query", "schema"), SPREAD)
+@pytest.mark.parametrize(("fields", "value", "query", "schema"), SPREAD)
 async def test_a_schema_spread_over_a_parameter_is_read(
-    members, value, query, schema, above, openapi, recorder
+    fields, value, query, schema, above, openapi, recorder
 ):
     openapi = "3.0.4" if openapi == "3.0.3" else openapi  # whose tables print the delimiters
-    root = api({"name": "v", "in": "query", **members}, openapi=openapi, above=above)
+    root = api({"name": "v", "in": "query", **fields}, openapi=openapi, above=above)
 
-    request, properties, warnings = await sent(root, {"v": value}, recorder)
+    request, properties, warnings = await send_call(root, {"v": value}, recorder)
 
     assert request.target == f"/x?{query}"
     assert properties["v"] == schema
@@ -77,7 +77,9 @@ async def test_a_collection_format_beside_a_schema_is_read(openapi, recorder):
     schema = {"type": "array", "items": STRING}
     parameter = {"name": "v", "in": "query", "schema": schema, "collectionFormat": "csv"}
 
-    request, _, warnings = await sent(api(parameter, openapi=openapi), {"v": ["a", "b"]}, recorder)
+    request, _, warnings = await send_call(
+        api(parameter, openapi=openapi), {"v": ["a", "b"]}, recorder
+    )
 
     assert request.target == "/x?v=a,b"
     (warning,) = warnings
@@ -90,14 +92,14 @@ async def test_a_collection_format_beside_a_schema_is_read(openapi, recorder):
 )
 @pytest.mark.parametrize("openapi", ["2.0", *MODERN])
 async def test_a_location_is_read_in_any_case(written, location, openapi, recorder):
-    own = {"type": "string"} if openapi == "2.0" else {"schema": STRING}
+    fields = {"type": "string"} if openapi == "2.0" else {"schema": STRING}
 
-    request, _, warnings = await sent(
-        api({"name": "v", "in": written, **own}, openapi=openapi), {"v": "a"}, recorder
+    request, _, warnings = await send_call(
+        api({"name": "v", "in": written, **fields}, openapi=openapi), {"v": "a"}, recorder
     )
 
-    given = [request.header("v")] if location == "header" else [request.target]
-    assert given == (["a"] if location == "header" else ["/x?v=a"])
+    actual = [request.header("v")] if location == "header" else [request.target]
+    assert actual == (["a"] if location == "header" else ["/x?v=a"])
     assert warnings == (f"/paths/~1x/get/parameters/0/in: '{written}' is read as '{location}'.",)
 
 
@@ -105,7 +107,7 @@ async def test_a_path_variable_in_another_case_is_found(recorder):
     parameter = {"name": "id", "in": "Path", "required": True, "schema": STRING}
     root = document({"/x/{id}": {"get": operation(operationId="do", parameters=[parameter])}})
 
-    request, _, warnings = await sent(root, {"id": "7"}, recorder)
+    request, _, warnings = await send_call(root, {"id": "7"}, recorder)
 
     assert request.target == "/x/7"
     assert len(warnings) == 1
@@ -123,7 +125,7 @@ async def test_a_body_parameter_is_the_request_body(openapi, form, recorder):
     root["components"] = {"parameters": {"b": body}}
     root = yaml.safe_dump(root) if form == "YAML" else root
 
-    request, properties, warnings = await sent(root, {"a": "x"}, recorder)
+    request, properties, warnings = await send_call(root, {"a": "x"}, recorder)
 
     assert json.loads(request.body) == {"a": "x"}
     assert [*properties] == ["a"]
@@ -134,11 +136,11 @@ async def test_a_body_parameter_is_the_request_body(openapi, form, recorder):
 
 @pytest.mark.parametrize("openapi", MODERN)
 @pytest.mark.parametrize("written", ["formData", "formdata", "FormData", "form"])
-@pytest.mark.parametrize("own", [{"schema": STRING}, {"type": "string"}], ids=["schema", "type"])
-async def test_form_parameters_are_the_form(openapi, written, own, recorder):
-    root = api({"name": "a", "in": written, **own}, openapi=openapi, method="post")
+@pytest.mark.parametrize("fields", [{"schema": STRING}, {"type": "string"}], ids=["schema", "type"])
+async def test_form_parameters_are_the_form(openapi, written, fields, recorder):
+    root = api({"name": "a", "in": written, **fields}, openapi=openapi, method="post")
 
-    request, _, warnings = await sent(root, {"a": "x y"}, recorder)
+    request, _, warnings = await send_call(root, {"a": "x y"}, recorder)
 
     assert request.body == b"a=x+y"
     assert request.header("content-type") == "application/x-www-form-urlencoded"
@@ -149,7 +151,7 @@ async def test_a_file_of_a_form_is_a_part(recorder):
     file = {"name": "f", "in": "formData", "type": "file"}
     root = api(file, method="post", consumes=["multipart/form-data"])
 
-    request, _, _ = await sent(root, {"f": {"text": "hello"}}, recorder)
+    request, _, _ = await send_call(root, {"f": {"text": "hello"}}, recorder)
 
     assert request.header("content-type").startswith("multipart/form-data")
     assert b"hello" in request.body
@@ -157,10 +159,10 @@ async def test_a_file_of_a_form_is_a_part(recorder):
 
 async def test_a_request_body_counts_over_a_body_parameter(recorder):
     body = {"name": "b", "in": "body", "schema": {"type": "object", "properties": {"z": STRING}}}
-    own = {"required": True, "content": {"application/json": {"schema": OBJECT}}}
+    request_body = {"required": True, "content": {"application/json": {"schema": OBJECT}}}
 
-    request, properties, warnings = await sent(
-        api(body, method="post", requestBody=own), {"a": "x"}, recorder
+    request, properties, warnings = await send_call(
+        api(body, method="post", requestBody=request_body), {"a": "x"}, recorder
     )
 
     assert json.loads(request.body) == {"a": "x"}
@@ -171,7 +173,7 @@ async def test_a_request_body_counts_over_a_body_parameter(recorder):
 async def test_a_cookie_in_swagger_2_is_sent(recorder):
     root = api({"name": "c", "in": "cookie", "type": "string"}, openapi="2.0")
 
-    request, _, warnings = await sent(root, {"c": "x"}, recorder)
+    request, _, warnings = await send_call(root, {"c": "x"}, recorder)
 
     assert request.header("cookie") == "c=x"
     assert "2.0 has no parameters in 'cookie'" in warnings[0]

@@ -55,8 +55,8 @@ def whole():
 
 def places(node, *path):
     """Yield the place of every member, but for the version."""
-    members = node.items() if isinstance(node, dict) else ()
-    for key, value in enumerate(node) if isinstance(node, list) else members:
+    items = node.items() if isinstance(node, dict) else ()
+    for key, value in enumerate(node) if isinstance(node, list) else items:
         if key != "openapi":
             yield *path, key
             yield from places(value, *path, key)
@@ -85,7 +85,7 @@ def test_a_property_of_any_wrong_type_is_a_typed_error_or_harmless(place, openap
 
 
 @pytest.mark.parametrize(
-    ("path", "members"),
+    ("path", "fields"),
     [
         *(("/x", {"parameters": wrong}) for wrong in ("x", [3], [{"name": "a", "in": "url"}])),
         *(("/x", {"requestBody": wrong}) for wrong in (3, {"content": []})),
@@ -101,8 +101,8 @@ def test_a_property_of_any_wrong_type_is_a_typed_error_or_harmless(place, openap
         *((path, {}) for path in ("/a/../b", "/a\r\nb", "/%2e%2e/x", "/a/%2e/b", "/a\ud800")),
     ],
 )
-def test_one_bad_operation_never_sinks_the_rest(path, members):
-    toolset = tools({path: {"get": operation(**members)}, "/ok": {"get": operation()}})
+def test_one_bad_operation_never_sinks_the_rest(path, fields):
+    toolset = tools({path: {"get": operation(**fields)}, "/ok": {"get": operation()}})
 
     assert [tool.path for tool in toolset] == ["/ok"]
     (skipped,) = toolset.skipped
@@ -136,10 +136,10 @@ DESCRIBED = [
 
 
 @pytest.mark.parametrize(
-    ("members", "expected"), [r[1:] for r in DESCRIBED], ids=[r[0] for r in DESCRIBED]
+    ("fields", "expected"), [r[1:] for r in DESCRIBED], ids=[r[0] for r in DESCRIBED]
 )
-def test_the_description_is_summary_and_description_as_plain_text(members, expected):
-    (tool,) = tools({"/x": {"get": operation(**members)}})
+def test_the_description_is_summary_and_description_as_plain_text(fields, expected):
+    (tool,) = tools({"/x": {"get": operation(**fields)}})
 
     assert tool.description == expected
 
@@ -221,11 +221,11 @@ WORLD = {
 }
 
 
-@pytest.mark.parametrize(("method", "told"), WORLD.items())
-def test_a_tool_says_what_it_does_to_the_world(method, told):
+@pytest.mark.parametrize(("method", "hints"), WORLD.items())
+def test_a_tool_says_what_it_does_to_the_world(method, hints):
     (tool,) = tools({"/x": {method: operation()}})
 
-    assert (tool.read_only, tool.idempotent, tool.destructive, tool.parallel_safe) == told
+    assert (tool.read_only, tool.idempotent, tool.destructive, tool.parallel_safe) == hints
 
 
 def test_an_unknown_tool_is_a_key_error_that_names_close_ones():
@@ -239,8 +239,8 @@ def test_an_unknown_tool_is_a_key_error_that_names_close_ones():
 def test_credentials_for_a_scheme_that_the_document_does_not_have_are_refused():
     schemes = {"securitySchemes": {"key": {"type": "apiKey", "in": "query", "name": "k"}}}
 
-    said = "no security scheme 'token'; it has 'key'"
-    with pytest.raises(CredentialsError, match=said) as caught:
+    message = "no security scheme 'token'; it has 'key'"
+    with pytest.raises(CredentialsError, match=message) as caught:
         load_tools(document(PATHS, components=schemes), credentials={"token": "s3cret"})
     assert "s3cret" not in str(caught.value)
 
@@ -281,9 +281,9 @@ def test_relative_servers_are_resolved_against_the_documents_own_url_only(tmp_pa
 
 
 def test_a_method_that_is_no_token_is_skipped():
-    more = {"b\r\nad": operation(), "COPY": operation()}
+    operations = {"b\r\nad": operation(), "COPY": operation()}
 
-    toolset = tools({"/x": {"additionalOperations": more}}, openapi="3.2.0")
+    toolset = tools({"/x": {"additionalOperations": operations}}, openapi="3.2.0")
 
     assert [tool.method for tool in toolset] == ["COPY"]
     assert len(toolset.skipped) == 1
@@ -310,13 +310,13 @@ def test_a_documents_memory_is_given_back_with_its_tools():
         assert tool.operation
         del tool
     cells = toolset._info.document.__closure__
-    known = [weakref.ref(toolset), *(weakref.ref(cell.cell_contents) for cell in cells)]
+    references = [weakref.ref(toolset), *(weakref.ref(cell.cell_contents) for cell in cells)]
     del cells
     gc.collect()
     gc.disable()
     try:
         del toolset
-        assert [reference() for reference in known] == [None] * len(known)
+        assert [reference() for reference in references] == [None] * len(references)
     finally:
         gc.enable()
 
@@ -328,7 +328,7 @@ def test_what_looks_like_a_reference_in_a_value_is_none(place):
     assert len(tools(with_body({"type": "object", place: [{"$ref": "#/nowhere"}]}))) == 1
 
 
-def test_two_paths_with_one_path_item_are_told_apart():
+def test_two_paths_with_one_path_item_are_distinguished():
     item = {"get": operation(parameters=[{"name": "id", "in": "path", "required": True}])}
     paths = {path: {"$ref": "#/x-item"} for path in ("/a/{id}", "/b/{other}")}
 
@@ -346,8 +346,8 @@ def _beside_a_good_one(odd):
     text = {**FLAT, "type": "string"}
     paths = {f"/{n}": {"get": operation(parameters=[each])} for n, each in enumerate((text, odd))}
     referring = {"Looping": "Looping", "Second": "First"}
-    known = {name: {"$ref": f"#/parameters/{other}"} for name, other in referring.items()}
-    return tools(paths, openapi="2.0", parameters={**known, "First": text})
+    parameters = {name: {"$ref": f"#/parameters/{other}"} for name, other in referring.items()}
+    return tools(paths, openapi="2.0", parameters={**parameters, "First": text})
 
 
 @pytest.mark.parametrize(
@@ -374,8 +374,8 @@ def test_a_number_in_the_place_of_a_schema_is_not_the_boolean_that_equals_it(num
 
     toolset = tools(paths)
 
-    told = [tool.input_schema["properties"]["q"] for tool in toolset]
-    assert told == [{}, {"not": bool(number)}]
+    property_schemas = [tool.input_schema["properties"]["q"] for tool in toolset]
+    assert property_schemas == [{}, {"not": bool(number)}]
 
 
 @pytest.mark.parametrize(

@@ -189,9 +189,9 @@ def test_a_cached_document_finds_it_too(eager, tmp_path):
 
 
 async def test_the_mock_reads_such_a_document_and_finds_nothing_wrong():
-    shown = {"description": "ok", "content": {"application/json": {"schema": pasted()}}}
+    success = {"description": "ok", "content": {"application/json": {"schema": pasted()}}}
     root = document(with_body(pasted()), servers=[{"url": "https://api.example.com"}])
-    root["paths"]["/x"]["post"]["responses"] = {"200": shown}
+    root["paths"]["/x"]["post"]["responses"] = {"200": success}
     mock = mock_api(root)
 
     async with mock.client() as client, load_tools(root, client=client) as toolset:

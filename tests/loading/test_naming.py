@@ -160,19 +160,19 @@ def application():
     return app
 
 
-def names_of(found):
-    return {f"{tool.method} {tool.path}": tool.name for tool in found}
+def names_of(toolset):
+    return {f"{tool.method} {tool.path}": tool.name for tool in toolset}
 
 
 def test_the_tools_of_a_fastapi_application_have_the_names_of_its_functions():
-    found = names_of(load_tools(application().openapi()))
+    names = names_of(load_tools(application().openapi()))
 
-    searches = {place: name for place, name in found.items() if place.endswith("/search")}
+    searches = {place: name for place, name in names.items() if place.endswith("/search")}
     assert searches == {
         "GET /api/v1/users/search": "search_api_v1_users_search_get",
         "GET /api/v1/admin/search": "search_api_v1_admin_search_get",
     }, "two functions of one name keep the names of their ids"
-    assert [name for place, name in found.items() if place not in searches] == [
+    assert [name for place, name in names.items() if place not in searches] == [
         *("root", "read_items", "update_item", "read_file", "status", "list_users"),
         *("read_item_of_user", "read", "chat_completion", "private", "reset_the_counters", "deep"),
     ]
@@ -189,19 +189,19 @@ def test_an_application_below_a_prefix_of_a_gateway_has_the_same_names(prefix):
 
 
 def test_no_name_is_made_short_where_the_settings_say_so():
-    found = load_tools(application().openapi(), settings=Settings(short_names=False))
+    toolset = load_tools(application().openapi(), settings=Settings(short_names=False))
 
-    names = [tool.name for tool in found]
+    names = [tool.name for tool in toolset]
     assert "read_items_items_get" in names
     assert names == tool_names(
-        [(tool.operation.operation_id, tool.method, tool.path) for tool in found]
+        [(tool.operation.operation_id, tool.method, tool.path) for tool in toolset]
     )
 
 
 def test_a_prefix_stands_before_a_short_name_too():
-    found = load_tools(application().openapi(), settings=Settings(prefix="shop_"))
+    toolset = load_tools(application().openapi(), settings=Settings(prefix="shop_"))
 
-    assert names_of(found)["GET /items/"] == "shop_read_items"
+    assert names_of(toolset)["GET /items/"] == "shop_read_items"
 
 
 @pytest.mark.parametrize(
@@ -234,10 +234,10 @@ def test_a_prefix_stands_before_a_short_name_too():
 def test_an_id_is_one_of_fastapi_if_it_ends_in_its_path_and_method(
     operation_id, method, path, name
 ):
-    found = short_name(operation_id, method, path)
+    short = short_name(operation_id, method, path)
 
-    assert found.startswith(name)
-    assert bool(found) == bool(name)
+    assert short.startswith(name)
+    assert bool(short) == bool(name)
 
 
 def test_a_path_of_a_thousand_parts_is_read_at_once():
@@ -247,8 +247,8 @@ def test_a_path_of_a_thousand_parts_is_read_at_once():
     assert short_name("f" + "_a" * 100_000 + "_get", "GET", path) == "f"
 
 
-def _get(operation_id, **members):
-    return {"get": operation(operationId=operation_id, **members)}
+def _get(operation_id, **fields):
+    return {"get": operation(operationId=operation_id, **fields)}
 
 
 @pytest.mark.parametrize(
@@ -275,10 +275,10 @@ def test_skipped_and_unselected_operations_count():
     broken = {"parameters": [{"name": "x", "in": "nowhere"}]}
     paths = {"/a": _get("f_a_get", tags=["A"]), "/b": _get("f_b_get", **broken)}
 
-    found = tools(paths)
+    toolset = tools(paths)
 
-    assert [tool.name for tool in found] == ["f_a_get"]
-    assert len(found.skipped) == 1
+    assert [tool.name for tool in toolset] == ["f_a_get"]
+    assert len(toolset.skipped) == 1
     paths["/b"] = _get("f_b_get", tags=["B"])
     (chosen,) = load_tools(document(paths), select=Select(tags=["A"]))
     assert chosen.name == "f_a_get"
@@ -293,12 +293,18 @@ METHODS = st.sampled_from(["GET", "POST"])
 def _candidates(draw):
     """Draw operations, most of them of FastAPI."""
     places = st.lists(st.tuples(METHODS, PATHS), unique=True, max_size=7)
-    found = []
+    candidates = []
     for method, path in draw(places):
         words = "".join(char if char.isalnum() else "_" for char in path)
-        made = f"{draw(FUNCTIONS)}{words}_{method.lower()}"
-        found.append((draw(st.sampled_from([made, made, made, "f", "g", ""])), method, path))
-    return found
+        operation_id = f"{draw(FUNCTIONS)}{words}_{method.lower()}"
+        candidates.append(
+            (
+                draw(st.sampled_from([operation_id, operation_id, operation_id, "f", "g", ""])),
+                method,
+                path,
+            )
+        )
+    return candidates
 
 
 def _changed(before, after):
@@ -314,9 +320,9 @@ def test_an_added_operation_renames_another_only_by_taking_its_very_name(candida
     after = tool_names(candidates, prefix, short=True)
 
     assert len(set(after)) == len(candidates)
-    wanted = {short_name(*added, prefix), *tool_names([added], prefix)}
+    added_names = {short_name(*added, prefix), *tool_names([added], prefix)}
     shorts = {short_name(*candidate, prefix) for candidate in before} - {""}
-    assert {old for old, _ in _changed(names, after[:-1])} <= wanted & (shorts | set(names))
+    assert {old for old, _ in _changed(names, after[:-1])} <= added_names & (shorts | set(names))
 
 
 @pytest.mark.long
@@ -355,8 +361,8 @@ SHOP = {"/a": _get("f_a_get"), "/b": _get("g_b_get")}
 NEWCOMER = {"/0": _get("f_0_get"), **SHOP}
 
 
-def _generated(paths, folder, **more):
-    return generate_package(document(paths), folder, name="shop", **more)
+def _generated(paths, folder, **options):
+    return generate_package(document(paths), folder, name="shop", **options)
 
 
 @pytest.mark.parametrize("target", ["python", "exathena"])

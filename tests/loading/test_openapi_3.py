@@ -24,15 +24,15 @@ def test_parts_of_swagger_2_in_a_document_of_openapi_3_are_written_as_there():
     ours, theirs = {"get": {"parameters": [q]}, "post": {"parameters": [pet]}}, {"get": {}}
     source = documents.document({"/a": ours, "/b": theirs})
 
-    found = convert_to_openapi_3(source)["paths"]
+    paths = convert_to_openapi_3(source)["paths"]
 
     schema = {"type": "array", "items": WHOLE}
     style = {"explode": False, "style": "spaceDelimited"}
     expected = {"name": "q", "in": "query", "schema": schema, **style}
-    assert found["/a"]["get"]["parameters"] == [expected]
+    assert paths["/a"]["get"]["parameters"] == [expected]
     content = {"application/json": {"schema": {"type": "object"}}}
-    assert found["/a"]["post"]["requestBody"]["content"] == content
-    assert found["/b"] is theirs
+    assert paths["/a"]["post"]["requestBody"]["content"] == content
+    assert paths["/b"] is theirs
 
 
 def form_of(*parameters, **operation):
@@ -51,12 +51,12 @@ def form_of(*parameters, **operation):
     ],
 )
 def test_a_collection_format_is_a_style(collection, expected):
-    given_ = {"name": "q", "in": "query", "type": "array", "items": WHOLE, **collection}
+    parameter = {"name": "q", "in": "query", "type": "array", "items": WHOLE, **collection}
 
-    (found,) = form_of(given_)["parameters"]
+    (converted,) = form_of(parameter)["parameters"]
 
     schema = {"type": "array", "items": WHOLE}
-    assert found == {"name": "q", "in": "query", "schema": schema, **expected}
+    assert converted == {"name": "q", "in": "query", "schema": schema, **expected}
 
 
 @pytest.mark.parametrize("consumes", [["multipart/form-data", "application/x-www-form-urlencoded"],
@@ -64,31 +64,33 @@ def test_a_collection_format_is_a_style(collection, expected):
 def test_a_form_may_be_sent_as_every_form_that_is_consumed(consumes):
     field = {"name": "n", "in": "formData", "type": "integer"}
 
-    found = form_of(field, consumes=consumes)
+    form = form_of(field, consumes=consumes)
 
-    assert set(found["requestBody"]["content"]) == set(consumes)
-    assert found["parameters"] == []
-
-
-def test_answers_have_the_media_types_that_are_produced():
-    answer = {"description": "ok", "schema": {"type": "file"}, "headers": {"X-N": WHOLE}}
-
-    found = form_of(responses={"200": answer}, produces=["image/png"])["responses"]["200"]
-
-    assert found["content"] == {"image/png": {"schema": FILE}}
-    assert found["headers"]["X-N"]["schema"] == WHOLE
+    assert set(form["requestBody"]["content"]) == set(consumes)
+    assert form["parameters"] == []
 
 
-def test_without_media_types_an_answer_may_have_any():
-    found = form_of(responses={"200": {"description": "ok", "schema": WHOLE}})
+def test_responses_have_the_media_types_that_are_produced():
+    swagger_response = {"description": "ok", "schema": {"type": "file"}, "headers": {"X-N": WHOLE}}
 
-    assert found["responses"]["200"]["content"] == {"*/*": {"schema": WHOLE}}
+    response = form_of(responses={"200": swagger_response}, produces=["image/png"])["responses"][
+        "200"
+    ]
+
+    assert response["content"] == {"image/png": {"schema": FILE}}
+    assert response["headers"]["X-N"]["schema"] == WHOLE
 
 
-def test_an_answer_without_a_schema_has_no_content():
-    found = form_of(responses={"204": {"description": "gone"}})
+def test_without_media_types_a_response_may_have_any():
+    form = form_of(responses={"200": {"description": "ok", "schema": WHOLE}})
 
-    assert "content" not in found["responses"]["204"]
+    assert form["responses"]["200"]["content"] == {"*/*": {"schema": WHOLE}}
+
+
+def test_a_response_without_a_schema_has_no_content():
+    form = form_of(responses={"204": {"description": "gone"}})
+
+    assert "content" not in form["responses"]["204"]
 
 
 def test_schemas_keep_their_places_and_say_null_as_openapi_3_does():
@@ -96,10 +98,10 @@ def test_schemas_keep_their_places_and_say_null_as_openapi_3_does():
         "kind": {"type": "string"}, "name": {"type": "string", "x-nullable": True}}}  # fmt: skip
     source = documents.document({}, openapi="2.0", definitions={"Pet": pet})
 
-    found = convert_to_openapi_3(source)["definitions"]["Pet"]
+    schema = convert_to_openapi_3(source)["definitions"]["Pet"]
 
-    assert "discriminator" not in found
-    assert found["properties"]["name"]["nullable"] is True
+    assert "discriminator" not in schema
+    assert schema["properties"]["name"]["nullable"] is True
     assert "nullable" not in pet["properties"]["name"]
 
 
@@ -110,12 +112,12 @@ def test_servers_and_security_are_those_of_openapi_3():
         host="api.example.com", basePath="/v1", schemes=["https"],
         securityDefinitions={"key": key, "basic": basic})  # fmt: skip
 
-    found = convert_to_openapi_3(source)
+    converted = convert_to_openapi_3(source)
 
-    assert found["servers"] == [{"url": "https://api.example.com/v1"}]
-    assert found["paths"]["/a"]["get"]["servers"] == [{"url": "http://api.example.com/v1"}]
+    assert converted["servers"] == [{"url": "https://api.example.com/v1"}]
+    assert converted["paths"]["/a"]["get"]["servers"] == [{"url": "http://api.example.com/v1"}]
     schemes = {"key": key, "basic": {"type": "http", "scheme": "basic"}}
-    assert found["components"]["securitySchemes"] == schemes
+    assert converted["components"]["securitySchemes"] == schemes
 
 
 KEYS = ["parameters", "responses", "schema", "items", "type", "in", "body", "formData", "query"]

@@ -23,18 +23,18 @@ def farm_file(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "given",
+    "overlay",
     [ADD, json.dumps(ADD), json.dumps(ADD).encode(), YAML, YAML.encode(), "file", "path", "url"],
     ids=["dict", "text", "bytes", "yaml", "yaml bytes", "file", "path", "url"],
 )
-def test_an_overlay_is_read_from_any_source(given, tmp_path):
+def test_an_overlay_is_read_from_any_source(overlay, tmp_path):
     with Site(lambda asked: Said(ADD)) as site:
         sources = {
             "file": str(written(tmp_path / "a.json", ADD)),
             "path": written(tmp_path / "b.yaml", YAML),
         }
         sources |= {"url": f"{site.url}/c.json"}
-        source = sources.get(given, given) if isinstance(given, str) else given
+        source = sources.get(overlay, overlay) if isinstance(overlay, str) else overlay
 
         toolset = load_tools(farm(), overlays=[source])
 
@@ -48,16 +48,17 @@ async def test_an_overlay_is_applied_in_an_event_loop_too():
     assert toolset["cows"].description == "Cows of the farm"
 
 
-@pytest.mark.parametrize("given", [7, None, {7}])
-def test_overlays_of_another_type_are_refused(given):
+@pytest.mark.parametrize("overlay", [7, None, {7}])
+def test_overlays_of_another_type_are_refused(overlay):
     with pytest.raises(SettingsError, match="overlays: expected a list"):
-        load_tools(farm(), overlays=given)
+        load_tools(farm(), overlays=overlay)
 
 
-@pytest.mark.parametrize("given", [ADD, YAML, YAML.encode()])
-def test_a_single_overlay_needs_no_list(given):
+@pytest.mark.parametrize("overlay", [ADD, YAML, YAML.encode()])
+def test_a_single_overlay_needs_no_list(overlay):
     assert (
-        load_tools(farm(), overlays=given).document == load_tools(farm(), overlays=[given]).document
+        load_tools(farm(), overlays=overlay).document
+        == load_tools(farm(), overlays=[overlay]).document
     )
 
 
@@ -132,7 +133,7 @@ def test_another_document_in_extends_is_reported(tmp_path, extends, warns):
 
 
 @pytest.mark.parametrize(
-    ("own", "extends", "warns"),
+    ("self_uri", "extends", "warns"),
     [
         # The examples of Overlay 1.2.0, appendix B.
         ("https://example.com/overlays/farm.overlay.yaml", "../openapi/farm.json", False),
@@ -142,11 +143,13 @@ def test_another_document_in_extends_is_reported(tmp_path, extends, warns):
         ("http://[", "https://example.com/openapi/farm.json", False),
     ],
 )
-def test_extends_belongs_to_self_and_names_the_self_of_the_document(tmp_path, own, extends, warns):
+def test_extends_belongs_to_self_and_names_the_self_of_the_document(
+    tmp_path, self_uri, extends, warns
+):
     source = farm(openapi="3.2.0", **{"$self": "https://example.com/openapi/farm.json"})
     path = written(tmp_path / "mirror.json", source)
-    members = {"overlay": "1.2.0", "extends": extends, **({"$self": own} if own else {})}
-    named = written(tmp_path / "farm.overlay.json", ADD | members)
+    fields = {"overlay": "1.2.0", "extends": extends, **({"$self": self_uri} if self_uri else {})}
+    named = written(tmp_path / "farm.overlay.json", ADD | fields)
 
     warnings = load_tools(path, overlays=[named]).warnings
 
@@ -157,10 +160,10 @@ def test_extends_of_a_document_at_a_url_is_compared_without_query():
     same = "HTTP://127.0.0.1:{port}/farm.json?v=2"
     with Site(lambda asked: Said(farm())) as site:
         port = site.url.rpartition(":")[2]
-        own = ADD | {"extends": same.format(port=port)}
+        overlay = ADD | {"extends": same.format(port=port)}
         other = ADD | {"extends": "http://farm.example/farm.json"}
 
-        toolset = load_tools(f"{site.url}/farm.json?v=1", overlays=[own, other])
+        toolset = load_tools(f"{site.url}/farm.json?v=1", overlays=[overlay, other])
 
     assert [line.partition("#")[0] for line in toolset.warnings] == ["overlays[1]"] * 2
     assert load_tools(farm(), overlays=[other]).warnings == ()
@@ -168,10 +171,10 @@ def test_extends_of_a_document_at_a_url_is_compared_without_query():
 
 def test_a_second_load_comes_from_the_cache_and_is_the_same(folder, farm_file):
     silent = overlay({"target": "$.nothing", "remove": True})
-    given = [ADD, silent]
+    overlays = [ADD, silent]
 
-    first = load_tools(farm_file, overlays=given)
-    second = load_tools(farm_file, overlays=copy.deepcopy(given))
+    first = load_tools(farm_file, overlays=overlays)
+    second = load_tools(farm_file, overlays=copy.deepcopy(overlays))
 
     assert (is_from_cache(first), is_from_cache(second)) == (False, True)
     assert second.document == first.document

@@ -21,9 +21,9 @@ def overlaid(source, *actions, version="1.1.0"):
     return toolset.document, list(toolset.warnings)
 
 
-def refusal(*actions, source=None, version="1.1.0", **members):
+def refusal(*actions, source=None, version="1.1.0", **fields):
     with pytest.raises(InvalidOverlay) as raised:
-        load_tools(source or farm(), overlays=[overlay(*actions, version=version, **members)])
+        load_tools(source or farm(), overlays=[overlay(*actions, version=version, **fields)])
     return raised.value
 
 
@@ -120,10 +120,10 @@ def test_documents_of_every_version_are_changed_before_they_are_read(openapi):
 def test_traits_are_applied_where_the_document_names_them():
     herd = operation(**{"x-traits": ["paged"], "parameters": [{"name": "id", "in": "query"}]})
     paths = {"/a": {"get": herd}, "/b": {"get": operation(**{"x-traits": ["other"]})}}
-    more = [{"name": "top", "in": "query"}, {"name": "skip", "in": "query"}]
+    parameters = [{"name": "top", "in": "query"}, {"name": "skip", "in": "query"}]
     target = "$.paths[?@.get['x-traits'][?@ == 'paged']].get"
 
-    paged = overlay({"target": target, "update": {"parameters": more}})
+    paged = overlay({"target": target, "update": {"parameters": parameters}})
     toolset = load_tools(document(paths), overlays=[paged])
 
     names = [list(tool.input_schema["properties"]) for tool in toolset]
@@ -195,7 +195,7 @@ def test_overlay_1_0_appends_an_array_as_one_entry_and_says_so():
     ]
 
 
-def test_members_without_value_leave_objects_in_overlay_1_0():
+def test_keys_without_value_leave_objects_in_overlay_1_0():
     action = {"target": "$", "update": {"paths": None, "info": {"x-done": True}}}
 
     changed, _ = overlaid(farm(), action, version="1.0.0")
@@ -218,7 +218,7 @@ def test_members_without_value_leave_objects_in_overlay_1_0():
         ({"target": "$.paths[?search(@.x, '(')]", "remove": True}, "selects nothing"),
     ],
 )
-def test_an_action_that_changes_nothing_is_told(action, words):
+def test_an_action_that_changes_nothing_is_reported(action, words):
     second = {"target": "$.info", "update": {"x-second": 1}}
 
     changed, warnings = overlaid(farm(), second, action)
@@ -230,7 +230,7 @@ def test_an_action_that_changes_nothing_is_told(action, words):
     assert "it changes nothing" in warnings[-1]
 
 
-def test_a_pattern_that_cannot_be_used_is_told():
+def test_a_pattern_that_cannot_be_used_is_reported():
     action = {"target": "$.info[?search(@, '(')]", "remove": True}
 
     _, warnings = overlaid(farm(), action)
@@ -290,7 +290,7 @@ def test_a_target_that_is_not_a_query_of_the_standard_is_refused(target):
     assert "is not a JSONPath query of RFC 9535" in error.reason
 
 
-def test_members_of_1_1_are_refused_in_1_0():
+def test_fields_of_1_1_are_refused_in_1_0():
     copied = refusal({"target": "$.info", "copy": "$.paths"}, version="1.0.0")
     described = {"title": "t", "version": "1", "description": "d"}
 
@@ -437,9 +437,9 @@ VALUES = st.recursive(
 
 def places_in(node, keys=()):
     """Return the places of all values, the whole first."""
-    members = node.items() if isinstance(node, dict) else ()
-    members = enumerate(node) if isinstance(node, list) else members
-    return [keys, *(place for key, value in members for place in places_in(value, (*keys, key)))]
+    items = node.items() if isinstance(node, dict) else ()
+    items = enumerate(node) if isinstance(node, list) else items
+    return [keys, *(place for key, value in items for place in places_in(value, (*keys, key)))]
 
 
 def query_of(keys):
@@ -468,9 +468,9 @@ def put(node, keys, value):
     """Return a copy of a node with another value at a place."""
     if not keys:
         return value
-    made = copy.copy(node)
-    made[keys[0]] = put(node[keys[0]], keys[1:], value)
-    return made
+    clone = copy.copy(node)
+    clone[keys[0]] = put(node[keys[0]], keys[1:], value)
+    return clone
 
 
 @given(VALUES, st.data())
@@ -486,8 +486,12 @@ def test_actions_in_order_change_what_a_plain_merge_changes(value, data):
         new = value_at(expected, origin) if is_copy else data.draw(VALUES)
         old = value_at(expected, place)
         try:
-            made = [*old, new] if isinstance(old, list) and not isinstance(new, list) else None
-            expected = put(expected, place, merged(old, new) if made is None else made)
+            merged_list = (
+                [*old, new] if isinstance(old, list) and not isinstance(new, list) else None
+            )
+            expected = put(
+                expected, place, merged(old, new) if merged_list is None else merged_list
+            )
         except ValueError:
             continue
         change = {"copy": query_of(origin)} if is_copy else {"update": new}
@@ -541,7 +545,7 @@ def test_what_an_overlay_spoils_is_skipped_with_its_place_in_the_overlaid_docume
     assert [skipped.pointer for skipped in toolset.skipped] == ["/paths/~1x/get/parameters/0"]
 
 
-def test_what_is_doubtful_in_the_text_of_an_overlay_is_told():
+def test_what_is_doubtful_in_the_text_of_an_overlay_is_reported():
     text = json.dumps(overlay({"target": "$.info", "update": {"x-a": 1}}))
     twice = text.replace('"target"', '"description": "a", "description": "b", "target"')
 
@@ -566,7 +570,7 @@ ROWS = [
 
 
 @pytest.mark.parametrize(
-    ("query", "found"),
+    ("query", "expected"),
     [
         ("@.v == @.same", "int null list map"),
         ("@.v != @.same", "text true other keys"),
@@ -599,12 +603,12 @@ ROWS = [
         ("@.v[?@ == $['x-rows'][0].v]", "list other keys map"),
     ],
 )
-def test_a_filter_selects_by_the_rules_of_the_standard(query, found):
+def test_a_filter_selects_by_the_rules_of_the_standard(query, expected):
     target = f"$['x-rows'][?{query}]"
 
     changed, _ = overlaid(farm(**{"x-rows": ROWS}), {"target": target, "update": {"hit": 1}})
 
-    assert " ".join(row["n"] for row in changed["x-rows"] if "hit" in row) == found
+    assert " ".join(row["n"] for row in changed["x-rows"] if "hit" in row) == expected
 
 
 @pytest.mark.parametrize(
@@ -707,13 +711,13 @@ HOSTILE = {
 
 @pytest.mark.long
 @pytest.mark.untraced
-@pytest.mark.parametrize(("more", "actions", "words"), HOSTILE.values(), ids=HOSTILE)
-def test_a_hostile_overlay_ends_soon_with_its_place(more, actions, words, monkeypatch):
+@pytest.mark.parametrize(("fields", "actions", "words"), HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_overlay_ends_soon_with_its_place(fields, actions, words, monkeypatch):
     monkeypatch.setattr(json_paths, "MAX_STEPS", 500_000)
     monkeypatch.setattr(overlay_actions, "MAX_ADDED", 10_000)
     begun = time.process_time()
 
-    error = refusal(*actions, source=farm(**more))
+    error = refusal(*actions, source=farm(**fields))
 
     assert words in error.reason
     assert error.pointer.startswith("/actions/")

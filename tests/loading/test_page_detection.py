@@ -9,14 +9,14 @@ ITEMS = {"type": "array", "items": {"type": "object", "properties": {"id": {"typ
 NUMBER, TEXT, FLAG = {"type": "integer"}, {"type": "string"}, {"type": "boolean"}
 
 
-def thing(**members):
-    return {"type": "object", "properties": members}
+def thing(**properties):
+    return {"type": "object", "properties": properties}
 
 
-def paging_of(arguments, answer=ITEMS, *, method="get", path="/things", headers=None, **others):
+def paging_of(arguments, response=ITEMS, *, method="get", path="/things", headers=None, **fields):
     """Return what is recognised of an operation, given its arguments' schemas by name."""
-    ok = {"description": "…", "content": {"application/json": {"schema": answer}}}
-    node = {"responses": {"200": ok if answer else {"description": "…"}}, **others}
+    ok = {"description": "…", "content": {"application/json": {"schema": response}}}
+    node = {"responses": {"200": ok if response else {"description": "…"}}, **fields}
     if headers:
         ok["headers"] = headers
     if method == "post":
@@ -99,9 +99,9 @@ RECOGNISED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("arguments", "answer", "found"), RECOGNISED.values(), ids=RECOGNISED)
-def test_paging_is_recognised(arguments, answer, found):
-    assert paging_of(arguments, answer) == Paging(*found)
+@pytest.mark.parametrize(("arguments", "response", "expected"), RECOGNISED.values(), ids=RECOGNISED)
+def test_paging_is_recognised(arguments, response, expected):
+    assert paging_of(arguments, response) == Paging(*expected)
 
 
 def test_a_link_header_that_is_documented_is_paging():
@@ -110,19 +110,19 @@ def test_a_link_header_that_is_documented_is_paging():
 
 
 def test_x_ms_pageable_is_read():
-    given = {"nextLinkName": "nextLink", "itemName": "things"}
-    found = paging_of({}, thing(things=ITEMS), **{"x-ms-pageable": given})
+    extension = {"nextLinkName": "nextLink", "itemName": "things"}
+    paging = paging_of({}, thing(things=ITEMS), **{"x-ms-pageable": extension})
 
-    assert found == Paging("link", items="things", next="nextLink")
+    assert paging == Paging("link", items="things", next="nextLink")
     assert paging_of({}, thing(value=ITEMS), **{"x-ms-pageable": {"nextLinkName": None}}) is None
 
 
-def test_a_search_by_post_counts_with_a_cursor_that_its_answer_continues():
-    answer = thing(results=ITEMS, next_cursor=TEXT)
+def test_a_search_by_post_counts_with_a_cursor_that_its_response_continues():
+    response = thing(results=ITEMS, next_cursor=TEXT)
 
-    found = paging_of({"query": TEXT, "cursor": TEXT}, answer, method="post")
+    paging = paging_of({"query": TEXT, "cursor": TEXT}, response, method="post")
 
-    assert found == Paging("cursor", "cursor", "", "results", "next_cursor")
+    assert paging == Paging("cursor", "cursor", "", "results", "next_cursor")
     assert paging_of({"name": TEXT, "page": NUMBER}, ITEMS, method="post") is None
     assert paging_of({"cursor": TEXT}, thing(id=TEXT), method="post") is None
 
@@ -138,9 +138,9 @@ NOT_PAGED = {
 }
 
 
-@pytest.mark.parametrize(("arguments", "answer"), NOT_PAGED.values(), ids=NOT_PAGED)
-def test_other_operations_have_no_paging(arguments, answer):
-    assert paging_of(arguments, answer) is None
+@pytest.mark.parametrize(("arguments", "response"), NOT_PAGED.values(), ids=NOT_PAGED)
+def test_other_operations_have_no_paging(arguments, response):
+    assert paging_of(arguments, response) is None
 
 
 def test_a_link_on_a_single_resource_with_a_list_is_not_paging():
@@ -157,7 +157,7 @@ def test_a_link_on_a_single_resource_with_a_list_is_not_paging():
     ],
     ids=repr,
 )
-def test_a_broken_answer_spoils_nothing(broken):
+def test_a_broken_response_spoils_nothing(broken):
     document = {
         "openapi": "3.1.0",
         "info": {"title": "t", "version": "1"},

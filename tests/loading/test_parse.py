@@ -23,12 +23,12 @@ EMPTY = ["", " ", "\n\t\r\n", "\ufeff", "\ufeff \n", "# only\n# comments\n", "--
 
 
 @pytest.mark.parametrize("text", [*EMPTY, "null"], ids=ascii)
-def test_an_empty_document_is_said_to_be_empty(text):
+def test_an_empty_document_is_reported_as_empty(text):
     assert refusal(text) == "api: the document is empty."
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "kind"),
     [
         ("[]", "a list at the top level"),
         ('"openapi"', "plain text at the top level"),
@@ -46,8 +46,8 @@ def test_an_empty_document_is_said_to_be_empty(text):
     ],
     ids=lambda value: ascii(value)[:24],
 )
-def test_something_else_is_named_for_what_it_is(text, found):
-    assert refusal(text).startswith(f"api: {found}")
+def test_something_else_is_named_for_what_it_is(text, kind):
+    assert refusal(text).startswith(f"api: {kind}")
 
 
 MARKS = {
@@ -181,10 +181,10 @@ def test_of_a_duplicate_key_the_last_one_counts_unless_strict(text):
     parsed = parse_document(text.encode(), name="api")
 
     assert parsed.root == {"paths": {"/pets/~me": {"get": {}, "put": {}}}}
-    told = f"{place}/get: 'get' is a duplicate key{line}; the last one counts."
-    assert parsed.warnings == (told,)
-    said = f"api#{place}: 'get' is a duplicate key in one object{line} and replaces the first"
-    assert refusal(text, strict=True).startswith(said)
+    warning = f"{place}/get: 'get' is a duplicate key{line}; the last one counts."
+    assert parsed.warnings == (warning,)
+    message = f"api#{place}: 'get' is a duplicate key in one object{line} and replaces the first"
+    assert refusal(text, strict=True).startswith(message)
 
 
 @pytest.mark.parametrize("key", ["description", "summary", "title", "example", "x-internal"])
@@ -216,8 +216,8 @@ def test_a_duplicate_name_is_refused_although_it_reads_like_documentation(commen
     text = f'{{"{inner}": {{"description": {{}}, "description": {{}}}}}}'
     text = f'{{"{outer}": {text}}}' if outer else text
 
-    said = refusal(comment + text, strict=True)
-    assert f"api#/{holder}: 'description' is a duplicate key" in said
+    error = refusal(comment + text, strict=True)
+    assert f"api#/{holder}: 'description' is a duplicate key" in error
 
 
 @pytest.mark.parametrize(
@@ -237,16 +237,18 @@ def test_no_spelling_hides_a_duplicate(text):
 def test_duplicates_are_looked_for_in_large_documents_only_when_asked():
     padding = "x" * DUPLICATES_BYTES
 
-    for text, found, said in (
+    for text, value, message in (
         (f'{{"a": 1, "a": 2, "x": "{padding}"}}', 2, "'a' is a duplicate key"),
         (f"a: 1\na: 2\nx: {padding}\n", 2, "'a' is a duplicate key"),
         (f'{{"a": 1e999, "x": "{padding}"}}', math.inf, "api#/a: a number that JSON does not have"),
     ):
-        assert root(text)["a"] == root(text, find_duplicates=False)["a"] == found
-        assert said in refusal(text, strict=True)
-        if found == 2:
+        assert root(text)["a"] == root(text, find_duplicates=False)["a"] == value
+        assert message in refusal(text, strict=True)
+        if value == 2:
             assert parse_document(text.encode(), name="").warnings == ()
-            assert said in parse_document(text.encode(), name="", find_duplicates=True).warnings[0]
+            assert (
+                message in parse_document(text.encode(), name="", find_duplicates=True).warnings[0]
+            )
 
 
 @given(st.data())
@@ -254,8 +256,8 @@ def test_json_duplicates_are_found_exactly(data):
     names = st.text(alphabet='ab":\\ ', max_size=3)
     pairs = data.draw(st.lists(st.tuples(names, names), max_size=6))
     space = data.draw(st.sampled_from(["", " ", "\n"]))
-    members = [f"{json.dumps(key)}{space}:{json.dumps(value)}" for key, value in pairs]
-    text = f"{{{','.join(members)}}}"
+    properties = [f"{json.dumps(key)}{space}:{json.dumps(value)}" for key, value in pairs]
+    text = f"{{{','.join(properties)}}}"
 
     if len(dict(pairs)) == len(pairs):
         assert root(text) == dict(pairs)
@@ -344,6 +346,6 @@ MARKUP = st.lists(
 
 @given(st.binary(max_size=200) | MARKUP)
 def test_anything_ends_in_plain_data_or_a_typed_error(text):
-    found = outcome(text)
+    result = outcome(text)
 
-    assert found is None or json.loads(json.dumps(found, allow_nan=False)) == found
+    assert result is None or json.loads(json.dumps(result, allow_nan=False)) == result

@@ -58,10 +58,10 @@ def test_one_odd_value_among_many_is_found(odd, expected, place):
     value = {"a": [{"b": [number]} for number in range(1000)]}
     value["a"][place] = {"b": [odd]}
 
-    (found,) = as_plain_data(value, name="")["a"][place]["b"]
+    (result,) = as_plain_data(value, name="")["a"][place]["b"]
 
-    assert found == expected
-    assert type(found) is type(expected)
+    assert result == expected
+    assert type(result) is type(expected)
 
 
 @pytest.mark.parametrize(
@@ -86,11 +86,11 @@ def test_one_odd_value_among_many_is_found(odd, expected, place):
 def test_what_amounts_to_plain_data_becomes_it(value, expected):
     before = copy.deepcopy(value) if not isinstance(value, MappingProxyType) else None
 
-    found = as_plain_data(value, name="")
+    result = as_plain_data(value, name="")
 
-    assert found == expected
-    assert json.dumps(found) == json.dumps(expected)
-    assert {type(item) for item in [*found, *found.values()]} <= {dict, list, str, int, float}
+    assert result == expected
+    assert json.dumps(result) == json.dumps(expected)
+    assert {type(item) for item in [*result, *result.values()]} <= {dict, list, str, int, float}
     assert before is None or before == value
 
 
@@ -140,10 +140,10 @@ def test_shared_objects_stay_shared():
     shared = {"type": "object", "x": (1,)}
     value = {"a": shared, "b": [shared, shared]}
 
-    found = as_plain_data(value, name="")
+    result = as_plain_data(value, name="")
 
-    assert found == {"a": {"type": "object", "x": [1]}, "b": [{"type": "object", "x": [1]}] * 2}
-    assert found["a"] is found["b"][0] is found["b"][1]
+    assert result == {"a": {"type": "object", "x": [1]}, "b": [{"type": "object", "x": [1]}] * 2}
+    assert result["a"] is result["b"][0] is result["b"][1]
 
 
 @pytest.mark.parametrize("bottom", ["x", (1,)], ids=["plain", "to be copied"])
@@ -182,8 +182,8 @@ def test_a_stack_that_is_full_already_is_a_typed_error():
 )
 def test_any_mapping_ends_in_json_or_a_typed_error(value):
     try:
-        found = as_plain_data(value, name="")
+        result = as_plain_data(value, name="")
     except InvalidDocument:
         return
 
-    assert json.loads(json.dumps(found, allow_nan=False)) == found
+    assert json.loads(json.dumps(result, allow_nan=False)) == result

@@ -15,9 +15,9 @@ def asking(schema):
     return {"get": operation(parameters=[{"name": "q", "in": "query", "schema": schema}])}
 
 
-def referring(ref, **members):
+def referring(ref, **fields):
     """Return a document with an operation whose parameter's schema is a reference, and another."""
-    return document({"/bad": asking({"$ref": ref}), "/good": {"get": operation()}}, **members)
+    return document({"/bad": asking({"$ref": ref}), "/good": {"get": operation()}}, **fields)
 
 
 def write(folder, name, value):
@@ -76,11 +76,11 @@ def test_a_broken_reference_deep_inside_components_is_found_for_each_operation(k
 
 def test_a_broken_reference_of_a_response_or_an_example_spoils_nothing():
     gone = {"$ref": "#/components/nowhere"}
-    answers = {"200": gone, "default": {"content": {"application/json": {"schema": gone}}}}
+    responses = {"200": gone, "default": {"content": {"application/json": {"schema": gone}}}}
     media = {"schema": {"type": "object", "example": gone}, "examples": {"a": gone}}
     body = {"content": {"application/json": media}}
 
-    (tool,) = tools({"/x": {"post": {"responses": answers, "requestBody": body}}})
+    (tool,) = tools({"/x": {"post": {"responses": responses, "requestBody": body}}})
 
     assert tool.operation.accept == ()
 
@@ -124,16 +124,16 @@ def test_a_path_item_that_leads_nowhere_is_skipped_whole():
 
 
 def test_anchors_ids_and_self_are_resolved_inside_the_document():
-    own = "https://example.com/b"
+    identifier = "https://example.com/b"
     schemas = {
         "A": {"$anchor": "here", "type": "integer"},
-        "B": {"$id": own, "type": "string", "$defs": {"c": {"type": "boolean"}}},
+        "B": {"$id": identifier, "type": "string", "$defs": {"c": {"type": "boolean"}}},
     }
     url = "https://example.com/self.yaml"
     refs = {
         "#here": "integer",
-        own: "string",
-        f"{own}#/$defs/c": "boolean",
+        identifier: "string",
+        f"{identifier}#/$defs/c": "boolean",
         f"{url}#/components/schemas/A": "integer",
         "self.yaml#here": "integer",
     }
@@ -148,8 +148,8 @@ def test_anchors_ids_and_self_are_resolved_inside_the_document():
 
 def test_other_files_are_read_relative_to_the_file_that_names_them(tmp_path):
     main = write(tmp_path, "api.json", referring("schemas/pet.json#/Pet"))
-    members = {"o": {"$ref": "owner.json"}, "up": {"$ref": "../api.json#/info"}}
-    write(tmp_path, "schemas/pet.json", {"Pet": {"properties": members}})
+    properties = {"o": {"$ref": "owner.json"}, "up": {"$ref": "../api.json#/info"}}
+    write(tmp_path, "schemas/pet.json", {"Pet": {"properties": properties}})
     write(tmp_path, "schemas/owner.json", {"type": "object", "title": "Owner"})
 
     toolset = load_tools(main)
@@ -246,8 +246,8 @@ def test_an_aliased_list_refers_to_the_file_that_it_is_used_in(schemas, kinds, t
 
     toolset = load_tools(tmp_path / "api.yaml")
 
-    found = {tool.path: [*tool.input_schema["$defs"].values()] for tool in toolset}
-    assert found == {path: [{"type": kind}] for path, kind in kinds.items()}
+    definitions = {tool.path: [*tool.input_schema["$defs"].values()] for tool in toolset}
+    assert definitions == {path: [{"type": kind}] for path, kind in kinds.items()}
     assert len(toolset.skipped) == 3 - len(kinds)
 
 

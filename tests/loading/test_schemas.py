@@ -12,18 +12,18 @@ from openapi_tools import InputError, Settings
 from openapi_tools.common.json_values import dump_json_bytes, json_size, max_json_length
 
 
-def told(schema, *, schemas=None, **members):
+def schema_of(schema, *, schemas=None, **fields):
     """What the model is told about a query parameter."""
-    return whole(schema, schemas=schemas, **members)["properties"]["q"]
+    return whole(schema, schemas=schemas, **fields)["properties"]["q"]
 
 
 def whole(schema, *, schemas=None, openapi="3.1.1"):
     """The input schema of a tool that has it as a query parameter."""
-    more = {"components": {"schemas": schemas}} if schemas else {}
-    return with_schema(schema, openapi=openapi, **more)
+    fields = {"components": {"schemas": schemas}} if schemas else {}
+    return with_schema(schema, openapi=openapi, **fields)
 
 
-def members(**properties):
+def object_of(**properties):
     return {"type": "object", "properties": properties}
 
 
@@ -65,7 +65,7 @@ TRANSLATED = [
     ids=[r[0] for r in TRANSLATED],
 )
 def test_schemas_of_every_version_become_json_schema_2020_12(openapi, declared, expected):
-    assert told(declared, openapi=openapi) == expected
+    assert schema_of(declared, openapi=openapi) == expected
 
 
 MALFORMED = [  # beside those of test_input_warnings.py
@@ -83,11 +83,11 @@ def test_a_malformed_keyword_is_left_out_and_the_rest_stays(declared):
 
 
 def test_only_the_definitions_that_are_reached_are_kept_and_recursion_stays_a_reference():
-    schemas = {"Node": members(next=component("Node")), "Unused": TEXT}
+    schemas = {"Node": object_of(next=component("Node")), "Unused": TEXT}
 
     schema = whole(component("Node"), schemas=schemas)
 
-    assert schema["$defs"] == {"Node": members(next={"$ref": "#/$defs/Node"})}
+    assert schema["$defs"] == {"Node": object_of(next={"$ref": "#/$defs/Node"})}
 
 
 def test_a_reference_is_read_anywhere_in_the_document():
@@ -116,16 +116,16 @@ def test_pointer_escapes_are_understood(ref):
 
 
 def test_a_property_named_ref_is_a_property():
-    declared = members(**{"$ref": TEXT, "example": {"type": "integer"}})
+    declared = object_of(**{"$ref": TEXT, "example": {"type": "integer"}})
 
-    assert told(declared) == declared
+    assert schema_of(declared) == declared
 
 
 def test_keywords_beside_a_reference_count_from_3_1_on():
     schemas = {"A": TEXT}
     declared = {**component("A"), "minLength": 3, "description": "d"}
 
-    new, old = (told(declared, openapi=each, schemas=schemas) for each in ("3.1.1", "3.0.3"))
+    new, old = (schema_of(declared, openapi=each, schemas=schemas) for each in ("3.1.1", "3.0.3"))
 
     assert new == {"$ref": "#/$defs/A", "minLength": 3, "description": "d"}
     assert old == {"$ref": "#/$defs/A", "description": "d"}
@@ -133,8 +133,8 @@ def test_keywords_beside_a_reference_count_from_3_1_on():
 
 MERGED = [
     ("properties",
-     [{**members(a={}), "required": ["a"]}, {"properties": {"b": {}}, "required": ["b", "a"]}],
-     {**members(a={}, b={}), "required": ["a", "b"]}),
+     [{**object_of(a={}), "required": ["a"]}, {"properties": {"b": {}}, "required": ["b", "a"]}],
+     {**object_of(a={}, b={}), "required": ["a", "b"]}),
     ("limits", [{"type": "integer", "minimum": 1, "maximum": 9}, {"minimum": 3, "maximum": 20}],
      {"type": "integer", "minimum": 3, "maximum": 9}),
     ("types", [{"type": ["integer", "string"]}, {"type": ["number", "string"]}],
@@ -153,7 +153,7 @@ MERGED = [
 
 @pytest.mark.parametrize(("parts", "expected"), [r[1:] for r in MERGED], ids=[r[0] for r in MERGED])
 def test_all_of_is_merged_where_that_says_the_same(parts, expected):
-    assert told({"allOf": parts}) == expected
+    assert schema_of({"allOf": parts}) == expected
 
 
 KEPT = [
@@ -164,7 +164,7 @@ KEPT = [
 
 @pytest.mark.parametrize("parts", [row[1] for row in KEPT], ids=[row[0] for row in KEPT])
 def test_all_of_is_kept_where_a_merge_would_say_something_else(parts):
-    schema = {"type": "object", "properties": {"q": told({"allOf": parts})}}
+    schema = {"type": "object", "properties": {"q": schema_of({"allOf": parts})}}
     original = {"type": "object", "properties": {"q": {"allOf": parts}}}
 
     ours = jsonschema_rs.Draft202012Validator(schema)
@@ -191,7 +191,7 @@ INNER = {"allOf": [{"type": "string", "pattern": "^x"}, {"pattern": "y$"}]}
         ),
         pytest.param(
             {"allOf": [component("B"), {"required": ["a", "b"]}]},
-            {"B": {**component("A"), **members(b={"readOnly": True})}, "A": members(a=TEXT)},
+            {"B": {**component("A"), **object_of(b={"readOnly": True})}, "A": object_of(a=TEXT)},
             [{"a": "x"}], [{}, {"a": 1}], id="read-only",
         ),
         pytest.param(component("B"), {"B": {**component("A"), "nullable": True}, "A": TEXT},
@@ -211,13 +211,13 @@ def test_nothing_beside_a_reference_or_inside_a_branch_is_lost(declared, schemas
     assert [value for value in does_not if validator.is_valid({"q": value})] == []
 
 
-def test_read_only_members_are_not_offered_wherever_they_are_declared():
+def test_read_only_properties_are_not_offered_wherever_they_are_declared():
     read_only = {**TEXT, "readOnly": True}
-    pet = members(id=component("Id"), name=TEXT, made=read_only, owner=component("Owner"))
+    pet = object_of(id=component("Id"), name=TEXT, made=read_only, owner=component("Owner"))
     schemas = {
         "Id": read_only,
         "Pet": {**pet, "required": ["id", "name", "made"]},
-        "Owner": members(age=read_only, n={}),
+        "Owner": object_of(age=read_only, n={}),
     }
     (tool,) = tools(with_body(component("Pet")), components={"schemas": schemas})
 
@@ -225,18 +225,18 @@ def test_read_only_members_are_not_offered_wherever_they_are_declared():
 
     assert list(schema["properties"]) == ["name", "owner"]
     assert schema["required"] == ["name"]
-    assert schema["$defs"] == {"Owner": members(n={})}
+    assert schema["$defs"] == {"Owner": object_of(n={})}
 
 
 def test_a_base_with_its_variants_in_one_of_and_variants_that_extend_the_base():
     """Taken to the letter this never ends; it is published often."""
     variants = {"propertyName": "kind", "mapping": {"cat": "#/components/schemas/Cat"}}
     either = {"oneOf": [component("Cat"), component("Dog")], "discriminator": variants}
-    cat = members(kind={"const": "cat"}, lives={"type": "integer"})
+    cat = object_of(kind={"const": "cat"}, lives={"type": "integer"})
     schemas = {
-        "Pet": {**members(kind=TEXT), "required": ["kind"], **either},
+        "Pet": {**object_of(kind=TEXT), "required": ["kind"], **either},
         "Cat": {"allOf": [component("Pet"), cat]},
-        "Dog": {"allOf": [component("Pet"), members(kind={"const": "dog"})]},
+        "Dog": {"allOf": [component("Pet"), object_of(kind={"const": "dog"})]},
     }
 
     schema = whole(component("Pet"), schemas=schemas)
@@ -252,7 +252,7 @@ OVERLAPPING: list[tuple[list[Any], Any, Any]] = [
     ([{"type": kind} for kind in ("boolean", "integer", "number", "string")], [True, 1, 1.5, "a"],
      []),
     ([{"type": "string"}, {"type": "string", "format": "date"}], ["a", "2026-02-03"], 1),
-    ([members(**{name: TEXT}) for name in "ab"],
+    ([object_of(**{name: TEXT}) for name in "ab"],
      [{}, {"a": "x"}, {"a": "x", "b": "y"}], {"a": 1, "b": 1}),
     ([{"type": "array", "items": {"type": kind}} for kind in ("integer", "string")],
      [[], [1], ["a"]], [1, "a"]),
@@ -260,15 +260,17 @@ OVERLAPPING: list[tuple[list[Any], Any, Any]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("branches", "taken", "refused"), OVERLAPPING)
-def test_a_value_that_fits_several_alternatives_of_one_of_is_sent(branches, taken, refused):
+@pytest.mark.parametrize(("branches", "accepted", "refused"), OVERLAPPING)
+def test_a_value_that_fits_several_alternatives_of_one_of_is_sent(branches, accepted, refused):
     (tool,) = tools(
-        with_body(members(value={"oneOf": branches})),
+        with_body(object_of(value={"oneOf": branches})),
         components={"schemas": {"Text": TEXT}},
         settings=Settings(base_url="http://api.example.com"),
     )
 
-    assert [json.loads(tool.preview({"value": value}).content)["value"] for value in taken] == taken
+    assert [
+        json.loads(tool.preview({"value": value}).content)["value"] for value in accepted
+    ] == accepted
     with pytest.raises(InputError, match="/value"):
         tool.preview({"value": refused})
 
@@ -305,7 +307,7 @@ def chain(count, link, end):
 
 
 def doubled(ref):
-    return members(**{name: {"allOf": [ref, members(x={})]} for name in "ab"})
+    return object_of(**{name: {"allOf": [ref, object_of(x={})]} for name in "ab"})
 
 
 def test_components_that_double_when_merged_stay_references_in_the_end():
@@ -313,7 +315,7 @@ def test_components_that_double_when_merged_stay_references_in_the_end():
     for _ in range(40):
         value = {"a": value}
 
-    schema = whole(component("S0"), schemas=chain(40, doubled, members(z=TEXT)))
+    schema = whole(component("S0"), schemas=chain(40, doubled, object_of(z=TEXT)))
 
     assert len(json.dumps(schema)) < 256_000
     assert jsonschema_rs.Draft202012Validator(schema).is_valid({"q": value})
@@ -322,19 +324,19 @@ def test_components_that_double_when_merged_stay_references_in_the_end():
 def test_words_around_one_component_need_no_all_of():
     declared = {"allOf": [component("A")], "description": "a"}
 
-    assert told(declared, schemas={"A": TEXT}) == {"$ref": "#/$defs/A", "description": "a"}
+    assert schema_of(declared, schemas={"A": TEXT}) == {"$ref": "#/$defs/A", "description": "a"}
 
 
 def test_huge_enums_are_shortened_with_a_mark():
-    found = told({**TEXT, "enum": [f"v{i}" for i in range(60_000)]})
+    result = schema_of({**TEXT, "enum": [f"v{i}" for i in range(60_000)]})
 
-    assert "60000 values" in found["description"]
+    assert "60000 values" in result["description"]
 
 
 def test_where_everything_refers_to_everything_the_nearest_definitions_stay():
     schemas = {
         f"E{i}": {
-            **members(**{f"p{j}": component(f"E{(i * 7 + j) % 1500}") for j in range(12)}),
+            **object_of(**{f"p{j}": component(f"E{(i * 7 + j) % 1500}") for j in range(12)}),
             "description": "An entity. " * 20,
         }
         for i in range(1500)
@@ -350,7 +352,7 @@ def test_where_everything_refers_to_everything_the_nearest_definitions_stay():
 def test_a_huge_inline_schema_is_pruned_and_accepts_what_it_accepted():
     nested: dict[str, Any] = {**TEXT, "description": "words " * 30}
     for _ in range(5):
-        nested = members(**{f"p{i}": nested for i in range(7)})
+        nested = object_of(**{f"p{i}": nested for i in range(7)})
 
     schema = whole(json.loads(json.dumps(nested)))
 
@@ -363,7 +365,7 @@ def test_a_huge_inline_schema_is_pruned_and_accepts_what_it_accepted():
 def test_a_shrunk_schema_accepts_what_the_whole_one_accepts():
     schemas: dict[str, Any] = {
         f"E{i}": {
-            **members(**{f"property_{j}": component(f"E{(i + j) % 1500}") for j in range(9)}),
+            **object_of(**{f"property_{j}": component(f"E{(i + j) % 1500}") for j in range(9)}),
             "not": component(f"No{(i - 700) % 1500}"),
         }
         for i in range(1500)
@@ -378,13 +380,13 @@ def test_a_shrunk_schema_accepts_what_the_whole_one_accepts():
     assert validator.is_valid({"q": "text"})
 
 
-def test_a_member_required_by_one_branch_and_read_only_in_another_is_not_required():
-    base = members(id={"readOnly": True}, n={})
+def test_a_property_required_by_one_branch_and_read_only_in_another_is_not_required():
+    base = object_of(id={"readOnly": True}, n={})
     declared = {"allOf": [component("Base"), {"required": ["id", "n"]}]}
 
-    found = told({"properties": {"o": declared}}, schemas={"Base": base})
+    result = schema_of({"properties": {"o": declared}}, schemas={"Base": base})
 
-    assert found["properties"]["o"] == {**members(n={}), "required": ["n"]}
+    assert result["properties"]["o"] == {**object_of(n={}), "required": ["n"]}
 
 
 def test_what_stands_beside_a_reference_keeps_the_documents_order():
@@ -392,8 +394,8 @@ def test_what_stands_beside_a_reference_keeps_the_documents_order():
 
     for order in permutations(beside):
         text = {**component("A"), **{key: beside[key] for key in order}}
-        found = told(text, openapi="3.0.3", schemas={"A": TEXT})
-        words = [key for key in found if key in ("title", "default", "description")]
+        result = schema_of(text, openapi="3.0.3", schemas={"A": TEXT})
+        words = [key for key in result if key in ("title", "default", "description")]
         assert words == [key for key in order if key != "nullable"]
 
 

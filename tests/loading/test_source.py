@@ -20,33 +20,33 @@ DOCUMENT = b'{"openapi": "3.1.0"}'
 
 
 def test_a_mapping_is_given_on_as_it_is():
-    given = MappingProxyType({"openapi": "3.1.0"})
+    mapping = MappingProxyType({"openapi": "3.1.0"})
 
-    assert read_source(given, SETTINGS).value is given
+    assert read_source(mapping, SETTINGS).value is mapping
 
 
 @pytest.mark.parametrize(
-    "given",
+    "value",
     [b'{"a": 1}', bytearray(b'{"a": 1}'), '{"a": 1}', "  [1]", "<html>", "a: 1\nb: 2", "", " "],
     ids=["bytes", "bytearray", "object", "array", "markup", "lines", "nothing", "blank"],
 )
-def test_strings_and_bytes_are_the_document_itself(given):
-    source = read_source(given, SETTINGS)
+def test_strings_and_bytes_are_the_document_itself(value):
+    source = read_source(value, SETTINGS)
 
-    assert source.data == (given.encode() if isinstance(given, str) else bytes(given))
+    assert source.data == (value.encode() if isinstance(value, str) else bytes(value))
     assert (source.value, source.uri, source.name) == (None, "", "")
 
 
-@pytest.mark.parametrize("given", [5, None, ["a.json"], {1}], ids=str)
-def test_anything_else_is_refused_with_its_type(given):
-    with pytest.raises(SourceError, match=type(given).__name__):
-        read_source(given, SETTINGS)
+@pytest.mark.parametrize("value", [5, None, ["a.json"], {1}], ids=str)
+def test_anything_else_is_refused_with_its_type(value):
+    with pytest.raises(SourceError, match=type(value).__name__):
+        read_source(value, SETTINGS)
 
 
-@pytest.mark.parametrize("given", [b" " * 1001, "\n" * 1001], ids=["bytes", "text"])
-def test_a_value_that_is_too_large_is_refused(given):
+@pytest.mark.parametrize("value", [b" " * 1001, "\n" * 1001], ids=["bytes", "text"])
+def test_a_value_that_is_too_large_is_refused(value):
     with pytest.raises(SourceError, match="larger than 1,000 bytes"):
-        read_source(given, SMALL)
+        read_source(value, SMALL)
 
 
 def test_a_string_with_a_lone_surrogate_is_refused():

@@ -39,11 +39,11 @@ MEANT = {
 }
 
 
-def shown(schema, openapi="3.1.1", **members):
+def load_schema(schema, openapi="3.1.1", **fields):
     """Return what a model sees of a query parameter, and the warnings."""
-    own = schema if openapi == "2.0" else {"schema": schema}
-    paths = {"/x": {"get": operation(parameters=[{"name": "v", "in": "query", **own}])}}
-    toolset = load_tools(document(paths, openapi=openapi, **members))
+    parameter = schema if openapi == "2.0" else {"schema": schema}
+    paths = {"/x": {"get": operation(parameters=[{"name": "v", "in": "query", **parameter}])}}
+    toolset = load_tools(document(paths, openapi=openapi, **fields))
     (tool,) = toolset
     return tool.input_schema["properties"]["v"], toolset.warnings
 
@@ -51,16 +51,16 @@ def shown(schema, openapi="3.1.1", **members):
 @pytest.mark.parametrize("openapi", ["2.0", "3.0.3", "3.1.1", "3.2.0"])
 @pytest.mark.parametrize("name", MEANT)
 def test_a_type_of_another_language_is_read_with_a_warning(name, openapi):
-    schema, warnings = shown({"type": name}, openapi)
+    schema, warnings = load_schema({"type": name}, openapi)
 
     assert MEANT[name].items() <= schema.items()
-    member = "/type" if openapi == "2.0" else "/schema/type"
-    assert warnings[0].startswith(f"/paths/~1x/get/parameters/0{member}: '{name}' is read as ")
+    pointer = "/type" if openapi == "2.0" else "/schema/type"
+    assert warnings[0].startswith(f"/paths/~1x/get/parameters/0{pointer}: '{name}' is read as ")
 
 
 @pytest.mark.parametrize("name", ["mixed", "any", "unknown", "", "x" * 200, "string or mixed"])
 def test_a_word_that_says_nothing_takes_any_value_with_a_warning(name):
-    schema, warnings = shown({"type": name, "description": "It."})
+    schema, warnings = load_schema({"type": name, "description": "It."})
 
     assert schema == {"description": "It."}
     assert len(warnings) == 1
@@ -71,17 +71,20 @@ def test_a_word_that_says_nothing_takes_any_value_with_a_warning(name):
     "declared", ["string", ["string", "null"], "null", ["integer", "integer", "null"]], ids=repr
 )
 def test_a_right_type_is_no_warning(declared):
-    assert shown({"type": declared})[1] == ()
+    assert load_schema({"type": declared})[1] == ()
 
 
 def test_the_types_of_a_list_are_read_one_by_one():
-    assert shown({"type": ["int", "null"]})[0] == {"type": ["integer", "null"]}
-    assert shown({"type": ["int", "mixed"]})[0] == {}
+    assert load_schema({"type": ["int", "null"]})[0] == {"type": ["integer", "null"]}
+    assert load_schema({"type": ["int", "mixed"]})[0] == {}
 
 
 def test_formats_and_items_of_the_document_stay():
-    assert shown({"type": "date-time", "format": "unix"})[0] == {"type": "string", "format": "unix"}
-    schema, _ = shown({"type": "string[]", "items": {"type": "String", "minLength": 2}})
+    assert load_schema({"type": "date-time", "format": "unix"})[0] == {
+        "type": "string",
+        "format": "unix",
+    }
+    schema, _ = load_schema({"type": "string[]", "items": {"type": "String", "minLength": 2}})
     assert schema == {"type": "array", "items": {"type": "string", "minLength": 2}}
 
 
@@ -93,7 +96,7 @@ def test_a_list_of_swagger_2_is_written_by_its_format():
     assert toolset["get_x"].preview({"v": ["a", "b"]}).url.query == b"v=a%7Cb"
 
 
-def test_a_component_is_told_once():
+def test_a_component_is_reported_once():
     users = [component("Id") for _ in range(3)]
     paths = with_body({"type": "object", "properties": dict(zip("abc", users, strict=True))})
     root = document(paths, components={"schemas": {"Id": {"type": "Long"}}})

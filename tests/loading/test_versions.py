@@ -10,9 +10,9 @@ from openapi_tools.model import SecurityScheme, Server, ServerVariable
 from openapi_tools.testing import mock_api
 
 
-def swagger(operation_members, *, method="post", **members):
+def swagger(operation_fields, *, method="post", **fields):
     """The only tool of a Swagger 2.0 document."""
-    (tool,) = tools({"/x": {method: operation(**operation_members)}}, openapi="2.0", **members)
+    (tool,) = tools({"/x": {method: operation(**operation_fields)}}, openapi="2.0", **fields)
     return tool
 
 
@@ -80,10 +80,10 @@ def test_a_method_in_another_case_is_read_with_a_warning(openapi, key, reference
 
 
 def test_of_a_method_in_two_cases_the_standards_own_counts():
-    own, other = operation(operationId="own"), operation(operationId="other")
+    standard, other = operation(operationId="own"), operation(operationId="other")
 
-    first = tools({"/x": {"GET": other, "get": own}})
-    second = tools({"/x": {"Get": own, "GET": other}})
+    first = tools({"/x": {"GET": other, "get": standard}})
+    second = tools({"/x": {"Get": standard, "GET": other}})
 
     assert [tool.name for tool in first] == [tool.name for tool in second] == ["own"]
     (skipped,) = first.skipped
@@ -100,7 +100,7 @@ def test_a_method_that_the_version_lacks_is_skipped_with_a_reason():
 
 
 @pytest.mark.parametrize("key", ["x-note", "X_note", "note"])
-def test_other_members_of_a_path_are_no_operations(key):
+def test_other_fields_of_a_path_are_no_operations(key):
     value = {"operationId": "z"} if key == "x-note" else {"words": "about it"}
 
     toolset = tools({"/x": {key: value, "get": operation()}})
@@ -108,7 +108,7 @@ def test_other_members_of_a_path_are_no_operations(key):
     assert (len(toolset), toolset.skipped, toolset.warnings) == (1, (), ())
 
 
-async def test_the_mock_answers_a_method_in_another_case():
+async def test_the_mock_serves_a_method_in_another_case():
     root = document({"/x": {"GET": operation()}}, servers=[{"url": "https://api.example.com"}])
     mock = mock_api(root)
 
@@ -162,26 +162,26 @@ SERVERS: list[tuple[str, dict[str, Any], list[str]]] = [
 
 
 @pytest.mark.parametrize(
-    ("members", "urls"), [row[1:] for row in SERVERS], ids=[row[0] for row in SERVERS]
+    ("fields", "urls"), [row[1:] for row in SERVERS], ids=[row[0] for row in SERVERS]
 )
-def test_host_base_path_and_schemes_become_servers(members, urls):
-    tool = swagger({}, **members)
+def test_host_base_path_and_schemes_become_servers(fields, urls):
+    tool = swagger({}, **fields)
 
     assert [server.url for server in tool.operation.servers] == urls
 
 
 def test_servers_stand_at_three_levels_and_the_nearest_counts():
     variables = {"v": {"default": 2, "enum": ["1", 2]}}
-    own = operation(servers=[{"url": "https://op.example"}])
+    specific = operation(servers=[{"url": "https://op.example"}])
     paths = {
-        "/a": {"get": operation(), "servers": [], "post": own},
+        "/a": {"get": operation(), "servers": [], "post": specific},
         "/b": {"get": operation(), "servers": [{"url": "https://path.example"}]},
     }
     root = [{"url": "https://root.example/{v}", "variables": variables}]
 
-    found = {tool.name: tool.operation.servers for tool in tools(paths, servers=root)}
+    servers = {tool.name: tool.operation.servers for tool in tools(paths, servers=root)}
 
-    assert found == {
+    assert servers == {
         "get_a": (Server("https://root.example/{v}", {"v": ServerVariable("2", ("1", "2"))}),),
         "post_a": (Server("https://op.example"),),
         "get_b": (Server("https://path.example"),),
@@ -238,12 +238,12 @@ def test_a_document_without_paths_gives_no_tools_and_says_so():
     assert any("no operations" in warning for warning in toolset.warnings)
 
 
-def test_the_answers_media_types_are_accepted_json_first():
-    answers = {
+def test_the_responses_media_types_are_accepted_json_first():
+    responses = {
         "200": {"content": {"text/csv": {}, "application/json": {}}},
         "404": {"content": {"text/html": {}}},
     }
-    (tool,) = tools({"/x": {"get": {"responses": answers}}})
+    (tool,) = tools({"/x": {"get": {"responses": responses}}})
     old = swagger({"produces": ["text/csv", "application/hal+json"]}, method="get")
 
     assert tool.operation.accept == ("application/json", "text/csv")

@@ -50,8 +50,8 @@ def api(text):
     """A document with a text in every place whose words a model reads."""
     words = {"title": text, "description": text, "example": text, "format": text}
     variants = {"propertyName": "kind", "mapping": {text: "#/components/schemas/A"}}
-    member = {"type": "object", "properties": {"m": words, "n": {"examples": [{"a": [text]}]}}}
-    schema = {"type": "object", "properties": {"a": {**member, **words}, "b": words}}
+    nested = {"type": "object", "properties": {"m": words, "n": {"examples": [{"a": [text]}]}}}
+    schema = {"type": "object", "properties": {"a": {**nested, **words}, "b": words}}
     chosen = {"type": "object", "discriminator": variants, "properties": {"kind": words}}
     parameter = {"name": "p", "in": "query", "description": text, "example": text, "schema": words}
     described = {"parameters": [parameter], "summary": text, "description": f"x {text}"}
@@ -68,25 +68,25 @@ def api(text):
     return document(paths)
 
 
-def body_of(schema, *, kind="application/json", **others):
-    return {"requestBody": {"content": {kind: {"schema": schema}}, **others}}
+def body_of(schema, *, kind="application/json", **fields):
+    return {"requestBody": {"content": {kind: {"schema": schema}}, **fields}}
 
 
-def shown(source):
+def visible_text(source):
     """All that a model is told of the tools of a document."""
-    said = [[tool.name, tool.description, tool.input_schema] for tool in load_tools(source)]
-    return json.dumps(said, ensure_ascii=False)
+    texts = [[tool.name, tool.description, tool.input_schema] for tool in load_tools(source)]
+    return json.dumps(texts, ensure_ascii=False)
 
 
 @pytest.mark.parametrize("hidden", HIDDEN)
 def test_what_is_not_shown_is_in_no_word_that_a_model_reads(hidden):
-    said = shown(api(HIDDEN[hidden]))
+    text = visible_text(api(HIDDEN[hidden]))
 
-    left = {unicodedata.category(character) for character in said} & {"Cf", "Cn", "Co"}
+    left = {unicodedata.category(character) for character in text} & {"Cf", "Cn", "Co"}
     assert left == set()
     selectors = [chr(code) for code in (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))]
-    assert not {*selectors, "\u3164", "\uffa0", "\u115f"} & set(said.replace("\u2764\ufe0f", ""))
-    assert said.count("a") > 20
+    assert not {*selectors, "\u3164", "\uffa0", "\u115f"} & set(text.replace("\u2764\ufe0f", ""))
+    assert text.count("a") > 20
 
 
 @pytest.mark.parametrize("shaping", SHAPING)
@@ -117,7 +117,7 @@ def test_every_visible_character_stays_and_a_second_look_finds_nothing(text):
     ]
 
 
-async def test_values_travel_as_they_are_and_lint_tells_of_them():
+async def test_values_travel_as_they_are_and_lint_reports_them():
     hidden = HIDDEN["tags"]
     schema = {
         "type": "object",
@@ -138,15 +138,15 @@ async def test_values_travel_as_they_are_and_lint_tells_of_them():
     assert result.success
     assert json.loads(home.last.body) == {"e": hidden, "o": {hidden: hidden}}
     place = "/paths/~1x/post/requestBody/content/application~1json/schema/properties"
-    notes = [found for found in find_document_errors(source) if "invisible" in found.message]
-    assert {found.severity for found in notes} == {"note"}
-    assert sorted(found.pointer for found in notes) == [
+    notes = [finding for finding in find_document_errors(source) if "invisible" in finding.message]
+    assert {finding.severity for finding in notes} == {"note"}
+    assert sorted(finding.pointer for finding in notes) == [
         f"{place}/d/default",
         f"{place}/e/enum",
         f"{place}/o/properties/{hidden}",
         f"{place}/o/properties/{hidden}/const",
     ]
-    assert all(message.isascii() for message in (found.message for found in notes))
+    assert all(message.isascii() for message in (finding.message for finding in notes))
 
 
 def test_a_generated_package_names_an_api_by_what_is_shown(tmp_path):

@@ -69,9 +69,9 @@ def test_ordinary_aliases_are_read():
 )
 def test_merge_keys_are_expanded(text, value):
     anchors = "- &a {x: 1, y: 2}\n- &b {x: 8, z: 9}"
-    found = root(f"s:\n{anchors}\nm: {text}\n")["m"]
+    result = root(f"s:\n{anchors}\nm: {text}\n")["m"]
 
-    assert found == value
+    assert result == value
 
 
 # Types
@@ -127,10 +127,10 @@ def test_merge_keys_are_expanded(text, value):
     ids=ascii,
 )
 def test_plain_scalars_are_read_as_yaml_1_2(text, value):
-    found = root(f"a: {text}\n")["a"]
+    result = root(f"a: {text}\n")["a"]
 
-    assert found == value
-    assert type(found) is type(value)
+    assert result == value
+    assert type(result) is type(value)
 
 
 def test_a_surrogate_pair_is_an_escape_in_double_quotes_only():
