@@ -43,7 +43,7 @@ ASCII_ITEMS = in_order(
 
 
 @pytest.mark.parametrize(
-    ("declared", "arguments", "told"),
+    ("declared", "arguments", "message"),
     [
         (body("text/plain; charset=us-ascii"), {"body": "é"}, "/body: us-ascii cannot encode"),
         (body("text/plain"), {"body": None}, "/body: expected a string, got null"),
@@ -83,11 +83,11 @@ ASCII_ITEMS = in_order(
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-async def test_what_cannot_be_sent_is_refused_with_its_place(declared, arguments, told, wire):
+async def test_what_cannot_be_sent_is_refused_with_its_place(declared, arguments, message, wire):
     error = await wire.refuse(document(version="3.2.0", body=declared), arguments)
 
     assert error["type"] == "invalid_input"
-    assert error["message"].startswith(told)
+    assert error["message"].startswith(message)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ async def test_a_range_or_a_list_becomes_a_type_that_fits_the_value(
 
 
 @pytest.mark.parametrize(
-    ("kinds", "given", "sent"),
+    ("kinds", "media_type", "sent"),
     [
         ("image/*", "image/png", b"image/png"),
         ("image/*", "", b"application/octet-stream"),
@@ -119,8 +119,8 @@ async def test_a_range_or_a_list_becomes_a_type_that_fits_the_value(
         ("image/*, no type", "text/css", b"text/css"),
     ],
 )
-async def test_a_part_that_is_a_file_has_a_type_of_its_range(kinds, given, sent, wire):
-    file = {"text": "x", **({"content_type": given} if given else {})}
+async def test_a_part_that_is_a_file_has_a_type_of_its_range(kinds, media_type, sent, wire):
+    file = {"text": "x", **({"content_type": media_type} if media_type else {})}
 
     seen = await wire.send(document(body=part(FILE, kinds)), {"a": file})
 
@@ -216,10 +216,10 @@ def root(tmp_path):
 
 @pytest.mark.parametrize("path", ["sub/a.txt", "{root}/sub/a.txt", "sub/../sub/a.txt", "within"])
 async def test_a_file_inside_a_root_is_sent_under_its_name(path, root, wire):
-    given = {"f": {"path": path.format(root=root)}}
+    arguments = {"f": {"path": path.format(root=root)}}
     roots = (root / "missing", root)
 
-    seen = await wire.send(document(body=ONE_FILE), given, file_roots=roots)
+    seen = await wire.send(document(body=ONE_FILE), arguments, file_roots=roots)
 
     name = path.rpartition("/")[2]
     assert f'filename="{name}"'.encode() in seen.body
@@ -234,9 +234,9 @@ async def test_a_file_inside_a_root_is_sent_under_its_name(path, root, wire):
     ],
 )
 async def test_no_path_leads_out_of_the_roots_or_to_what_is_no_file(path, root, wire):
-    given = {"body": {"path": path.format(root=root)}}
+    arguments = {"body": {"path": path.format(root=root)}}
 
-    error = await wire.refuse(document(body=OCTETS), given, file_roots=(root,))
+    error = await wire.refuse(document(body=OCTETS), arguments, file_roots=(root,))
 
     assert error["message"].startswith("/body/path: no such file")
 

@@ -142,8 +142,8 @@ async def test_every_profile_can_say_it(name, profile, recorder):
 
 @pytest.mark.parametrize("way", WAYS)
 async def test_every_way_sends_it(way, recorder, tmp_path):
-    given = ["v="] if way == "command line" else {"v": ""}
+    arguments = ["v="] if way == "command line" else {"v": ""}
 
-    await call_by(way, asking(TYPES["a boolean"]), given, recorder.url, tmp_path)
+    await call_by(way, asking(TYPES["a boolean"]), arguments, recorder.url, tmp_path)
 
     assert recorder.last.target == "/x?v="

@@ -26,12 +26,12 @@ async def test_a_file_is_sent_again_with_newer_credentials(folder):
     seen, keys = [], iter(["0ld-key-of-files", "n3w-key-of-files"])
     handle = FolderStore(folder).put(io.BytesIO(BLOCK))
 
-    def answer(request):
+    def respond(request):
         seen.append((request.headers["x-key"], request.content == BLOCK))
         return httpx.Response(401 if request.headers["x-key"].startswith("0ld") else 204)
 
     key = {"in": "header", "name": "X-Key", "value": lambda: next(keys)}
-    toolset = mocked(answer, folder, credentials={"k": key})
+    toolset = mocked(respond, folder, credentials={"k": key})
     result = await toolset.call("put", {"body": {"handle": handle}})
 
     assert result.success
@@ -58,11 +58,11 @@ async def test_a_file_that_shrinks_on_its_way_is_an_error(folder):
 
 async def test_a_preview_and_a_dry_run_name_a_file_and_its_size(folder):
     handle = FolderStore(folder).put(io.BytesIO(BLOCK), filename="scan.tiff")
-    given = {"file": {"handle": handle}, "note": "n"}
+    arguments = {"file": {"handle": handle}, "note": "n"}
     toolset = mocked(answering(b""), folder, dry_run=True)
 
-    request = toolset["parts"].preview(given)
-    result = await toolset.call("parts", given)
+    request = toolset["parts"].preview(arguments)
+    result = await toolset.call("parts", arguments)
 
     assert b'filename="scan.tiff"' in request.content
     assert b"\r\n\r\n(scan.tiff, 65536 bytes)\r\n" in request.content
@@ -75,11 +75,11 @@ async def test_several_files_of_one_argument_may_be_handles(folder):
     handles = [store.put(io.BytesIO(text.encode())) for text in ("one", "two")]
     files = [*({"handle": handle} for handle in handles), {"text": "three"}]
 
-    def answer(request):
+    def respond(request):
         bodies.append(request.content)
         return httpx.Response(204)
 
-    toolset = mocked(answer, folder)
+    toolset = mocked(respond, folder)
     await toolset.call("parts", {"files": files})
 
     assert re.findall(rb"\r\n\r\n(\w+)\r\n", bodies[0]) == [b"one", b"two", b"three"]
@@ -121,8 +121,8 @@ async def test_an_upload_that_hangs_ends_in_time_and_closes_its_file(folder):
         await asyncio.sleep(5)
 
     async with Faults(hang) as server:
-        given = Settings(download_dir=folder, base_url=server.url, timeout=0.3)
-        async with load_tools(API, settings=given) as toolset:
+        settings = Settings(download_dir=folder, base_url=server.url, timeout=0.3)
+        async with load_tools(API, settings=settings) as toolset:
             result = await toolset.call("put", {"body": {"handle": handle}})
         assert result.error["type"] == "timeout"
 
@@ -130,7 +130,7 @@ async def test_an_upload_that_hangs_ends_in_time_and_closes_its_file(folder):
     assert open_files() <= opened
 
 
-async def test_a_digest_challenge_is_answered_with_the_file_again(folder):
+async def test_a_digest_challenge_sends_the_file_again(folder):
     handle = FolderStore(folder).put(io.BytesIO(BLOCK * 20))
     bodies = []
     challenge = b'WWW-Authenticate: Digest realm="r", nonce="n", qop="auth", algorithm=SHA-256'
@@ -146,12 +146,12 @@ async def test_a_digest_challenge_is_answered_with_the_file_again(folder):
                 start = b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n"
                 await peer.write(start + challenge + b"\r\n\r\n")
 
-    given = {"scheme": {"type": "http", "scheme": "digest"}}
-    root = {**API, "components": {"securitySchemes": given}, "security": [{"scheme": []}]}
+    schemes = {"scheme": {"type": "http", "scheme": "digest"}}
+    root = {**API, "components": {"securitySchemes": schemes}, "security": [{"scheme": []}]}
     async with Faults(challenged) as server:
-        members = Settings(download_dir=folder, base_url=server.url)
+        settings = Settings(download_dir=folder, base_url=server.url)
         pair = {"scheme": ("me", "p4ss-of-digests")}
-        async with load_tools(root, credentials=pair, settings=members) as toolset:
+        async with load_tools(root, credentials=pair, settings=settings) as toolset:
             result = await toolset.call("put", {"body": {"handle": handle}})
 
     assert result.success

@@ -41,11 +41,11 @@ VALUES = {
 
 
 @pytest.mark.parametrize("version", ["3.0.3", "3.1.1"])
-@pytest.mark.parametrize(("schema", "given", "sent"), VALUES.values(), ids=VALUES)
-async def test_a_json_body_carries_integers(schema, given, sent, version, recorder):
+@pytest.mark.parametrize(("schema", "value", "sent"), VALUES.values(), ids=VALUES)
+async def test_a_json_body_carries_integers(schema, value, sent, version, recorder):
     api = load_tools(counting(object_of(v=schema), version=version), base_url=recorder.url)
 
-    result = await api.call("count", {"v": given})
+    result = await api.call("count", {"v": value})
 
     assert result.success, result
     assert recorder.last.body.decode() == f'{{"v":{sent}}}'
@@ -100,8 +100,8 @@ async def test_a_guardrail_sees_what_is_sent(recorder):
 @pytest.mark.parametrize("way", WAYS)
 async def test_every_way_sends_integers(way, recorder, tmp_path):
     schema = object_of(v=INTEGER, rows={"type": "array", "items": component("Row")})
-    given = {"v": 5.0, "rows": [{"n": 1.0}]}
+    arguments = {"v": 5.0, "rows": [{"n": 1.0}]}
 
-    await call_by(way, counting(schema), given, recorder.url, tmp_path)
+    await call_by(way, counting(schema), arguments, recorder.url, tmp_path)
 
     assert recorder.last.body == b'{"v":5,"rows":[{"n":1}]}'

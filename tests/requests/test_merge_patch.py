@@ -28,12 +28,12 @@ CLOSED = object_of(
 )
 
 
-def patching(schema=CLOSED, kind=MERGE, version="3.1.1", **members):
+def patching(schema=CLOSED, kind=MERGE, version="3.1.1", **fields):
     """Return a document whose only operation patches with a body of that schema."""
     content = {kind: {"schema": schema}}
     patch = operation(operationId="patch", requestBody={"required": True, "content": content})
     return document(
-        {"/x": {"patch": patch | members}}, openapi=version, components={"schemas": SCHEMAS}
+        {"/x": {"patch": patch | fields}}, openapi=version, components={"schemas": SCHEMAS}
     )
 
 
@@ -117,9 +117,9 @@ async def test_an_optional_query_parameter_beside_it_may_still_be_null(recorder)
 async def test_null_is_sent_in_every_profile(profile, body, recorder):
     api = load_tools(patching(), settings=Settings(base_url=recorder.url, body=body))
     value = {"title": None, "size": {"width": None}}
-    given = value if body == "flat" else {"body": value}
+    arguments = value if body == "flat" else {"body": value}
 
-    result = await api.call("patch", given, profile=profile)
+    result = await api.call("patch", arguments, profile=profile)
 
     assert result.success, result
     assert json.loads(recorder.last.body) == value
@@ -130,11 +130,11 @@ def test_strict_is_false_where_null_and_a_missing_property_differ(chosen):
     settings = Settings(media_types={"patch": chosen})
     (tool,) = load_tools(patching(), settings=settings)
 
-    found = define_tool(tool, "openai_strict", loosely=True)
+    definition = define_tool(tool, "openai_strict", loosely=True)
     plain = define_tool(tool, "openai", loosely=True)
 
-    assert found.value == plain.value
-    (note,) = found.notes
+    assert definition.value == plain.value
+    (note,) = definition.notes
     assert note.startswith("`strict` is false: #/properties: null removes a property in a JSON")
 
 

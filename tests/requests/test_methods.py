@@ -9,8 +9,8 @@ from openapi_tools import Context, Settings, load_tools, require_approval
 TEXT = {"type": "string"}
 
 
-def parameter(name, place="header", **others):
-    return {"name": name, "in": place, "schema": TEXT, **others}
+def parameter(name, place="header", **fields):
+    return {"name": name, "in": place, "schema": TEXT, **fields}
 
 
 def with_form(kind):
@@ -21,8 +21,8 @@ def with_form(kind):
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 
-def served(home, item, path="/x", **members):
-    return document({path: item}, servers=[{"url": home.url}], **members)
+def document_at(home, item, path="/x", **fields):
+    return document({path: item}, servers=[{"url": home.url}], **fields)
 
 
 HEADERS = ("X-HTTP-Method-Override", "x_http_method_override", "X-HTTP-Method", "X-METHOD-Override")
@@ -40,7 +40,7 @@ HEADERS = ("X-HTTP-Method-Override", "x_http_method_override", "X-HTTP-Method", 
 async def test_a_read_that_can_ask_for_another_method_is_a_write_and_asked_about(
     path, listed, recorder
 ):
-    source = served(recorder, {"get": operation(parameters=listed)}, path)
+    source = document_at(recorder, {"get": operation(parameters=listed)}, path)
     asked = []
     settings = Settings(approve=lambda seen: asked.append(seen) or False)
     async with load_tools(source, settings=settings) as toolset:
@@ -89,7 +89,7 @@ FREE = {"type": "object", "additionalProperties": TEXT}
 
 
 @pytest.mark.parametrize(
-    ("place", "given"),
+    ("place", "arguments"),
     [
         (parameter("filter", "query", schema=FREE), {"filter": {"_method": "DELETE"}}),
         ({"name": "q", "in": "querystring", "content": {FORMS[0]: {"schema": FREE}}},
@@ -97,11 +97,11 @@ FREE = {"type": "object", "additionalProperties": TEXT}
     ],
     ids=["an object", "a whole query"],
 )  # fmt: skip
-async def test_a_query_of_free_names_cannot_ask_for_another_method(place, given, recorder):
-    source = served(recorder, {"get": operation(parameters=[place])}, openapi="3.2.0")
+async def test_a_query_of_free_names_cannot_ask_for_another_method(place, arguments, recorder):
+    source = document_at(recorder, {"get": operation(parameters=[place])}, openapi="3.2.0")
     async with load_tools(source) as toolset:
         (tool,) = toolset
-        result = await tool.execute(given)
+        result = await tool.execute(arguments)
 
     assert result.error["type"] == "invalid_input"
     assert "_method" in str(result)
@@ -113,7 +113,7 @@ async def test_a_query_of_free_names_cannot_ask_for_another_method(place, given,
 async def test_what_asks_for_another_method_is_neither_tried_again_nor_redirected(override, name):
     listed = [parameter("X-HTTP-Method-Override"), parameter("_method", "query")]
     async with Recorder(Answer(503)) as home:
-        source = served(home, {"get": operation(parameters=listed)})
+        source = document_at(home, {"get": operation(parameters=listed)})
         async with load_tools(source, settings=Settings(retries=1)) as toolset:
             (tool,) = toolset
             await tool.execute({name: "DELETE"} if override else {})
@@ -143,9 +143,9 @@ def test_what_routes_frames_or_authorises_a_request_is_no_argument(name):
 
 
 async def test_an_argument_does_not_repeat_a_credential_by_another_spelling(recorder):
-    source = served(recorder, {"get": operation(parameters=[parameter("X_Own_Key")])})
-    own = {"in": "header", "name": "X-Own-Key", "value": "secret-of-the-user"}
-    async with load_tools(source, credentials={"own": own}) as toolset:
+    source = document_at(recorder, {"get": operation(parameters=[parameter("X_Own_Key")])})
+    credential = {"in": "header", "name": "X-Own-Key", "value": "secret-of-the-user"}
+    async with load_tools(source, credentials={"own": credential}) as toolset:
         (tool,) = toolset
         result = await tool.execute({"X_Own_Key": "mine"})
 

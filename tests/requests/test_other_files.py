@@ -12,7 +12,7 @@ from openapi_tools.providers.definitions import PROFILES
 
 DATA = "multipart/form-data"
 STRING = {"type": "string"}
-GIVEN = {"text": "hello", "filename": "a.txt"}
+FILE = {"text": "hello", "filename": "a.txt"}
 BINARY = {"type": "string", "format": "binary"}
 SCHEMAS = {"File": {"type": "file"}, "Upload": {"allOf": [{"format": "binary"}]}}
 
@@ -47,7 +47,7 @@ OCTETS = "application/octet-stream"
 async def test_a_file_in_another_spelling_is_sent_as_a_file(schema, version, recorder):
     api = load_tools(uploading(object_of(f=schema, note=STRING), version), base_url=recorder.url)
 
-    result = await api.call("upload", {"f": GIVEN, "note": "n"})
+    result = await api.call("upload", {"f": FILE, "note": "n"})
 
     assert result.success, result
     assert parts_of(recorder.last) == [
@@ -69,7 +69,7 @@ LISTS = {
 async def test_a_list_of_files_is_one_part_each(schema, recorder):
     api = load_tools(uploading(object_of(f=schema)), base_url=recorder.url)
 
-    await api.call("upload", {"f": [GIVEN, {"base64": "AAE="}]})
+    await api.call("upload", {"f": [FILE, {"base64": "AAE="}]})
 
     assert parts_of(recorder.last) == [
         ("f", "a.txt", OCTETS, "hello"),
@@ -95,7 +95,7 @@ async def test_files_whose_names_the_caller_gives(schema, profile, recorder):
         "additionalProperties": schema,
     }
     api = load_tools(uploading(form, "3.1.1"), base_url=recorder.url)
-    value = [GIVEN] if schema.get("type") == "array" else GIVEN
+    value = [FILE] if schema.get("type") == "array" else FILE
     body = {"note": "n", "meta": {"a": 1}, "doc": value}
     if profile in ("openai_strict", "gemini"):
         entry = {"key": "doc", "value": value}
@@ -116,7 +116,7 @@ async def test_swagger_2_takes_a_list_of_files(recorder):
     post = operation(operationId="upload", parameters=[files | {"collectionFormat": "multi"}])
     api = load_tools(document({"/x": {"post": post}}, openapi="2.0"), base_url=recorder.url)
 
-    await api.call("upload", {"f": [GIVEN]})
+    await api.call("upload", {"f": [FILE]})
 
     assert parts_of(recorder.last) == [("f", "a.txt", OCTETS, "hello")]
 
@@ -147,13 +147,13 @@ WARNED = {
 }
 
 
-@pytest.mark.parametrize(("schema", "said"), WARNED.values(), ids=WARNED)
-def test_one_warning_names_the_place(schema, said):
+@pytest.mark.parametrize(("schema", "message"), WARNED.values(), ids=WARNED)
+def test_one_warning_names_the_place(schema, message):
     api = load_tools(uploading(object_of(f=schema, g=BINARY, note=STRING)))
 
     (warning,) = api.warnings
     pointer = f"/paths/~1x/post/requestBody/content/{DATA.replace('/', '~1')}/schema/properties/f"
-    assert warning.startswith(f"{pointer}/{said}")
+    assert warning.startswith(f"{pointer}/{message}")
 
 
 def test_files_in_the_standards_spelling_need_no_warning():
@@ -168,9 +168,9 @@ def test_files_in_the_standards_spelling_need_no_warning():
 async def test_every_way_sends_a_file(way, recorder, tmp_path):
     file = tmp_path / "a.txt"
     file.write_text("hello")
-    given = [f"f=@{file}"] if way == "command line" else {"f": GIVEN}
+    arguments = [f"f=@{file}"] if way == "command line" else {"f": FILE}
 
-    await call_by(way, uploading(object_of(f={"type": "file"})), given, recorder.url, tmp_path)
+    await call_by(way, uploading(object_of(f={"type": "file"})), arguments, recorder.url, tmp_path)
 
     assert parts_of(recorder.last) == [("f", "a.txt", OCTETS, "hello")]
 
@@ -180,6 +180,6 @@ async def test_a_generated_package_sends_maps_of_files(recorder, tmp_path):
     generate_package(uploading(form), tmp_path, name="uploads")
 
     with imported(tmp_path, "uploads_tools") as package:
-        await package.load(base_url=recorder.url).call("upload", {"body": {"doc": GIVEN}})
+        await package.load(base_url=recorder.url).call("upload", {"body": {"doc": FILE}})
 
     assert parts_of(recorder.last) == [("doc", "a.txt", OCTETS, "hello")]

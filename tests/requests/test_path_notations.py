@@ -11,15 +11,15 @@ from openapi_tools.testing import mock_api
 STRING = {"type": "string"}
 
 
-def api(path, names, *, openapi="3.1.1", schema=STRING, above=False, **members):
-    own = dict(schema) if openapi == "2.0" else {"schema": schema}
-    listed = [{"name": name, "in": "path", "required": True, **own} for name in names]
+def api(path, names, *, openapi="3.1.1", schema=STRING, above=False, **fields):
+    parameter_type = dict(schema) if openapi == "2.0" else {"schema": schema}
+    listed = [{"name": name, "in": "path", "required": True, **parameter_type} for name in names]
     item = {"get": operation(operationId="do")}
     (item if above else item["get"])["parameters"] = listed
-    return document({path: item}, openapi=openapi, **members)
+    return document({path: item}, openapi=openapi, **fields)
 
 
-async def called(root, arguments, url, **options):
+async def call_operation(root, arguments, url, **options):
     """Return the result of a call, and the warnings of the document."""
     async with load_tools(root, base_url=url, **options) as toolset:
         return await toolset.call("do", arguments), toolset.warnings
@@ -71,7 +71,7 @@ async def test_a_notation_is_read_as_its_variables(path, arguments, target, reco
     if path == "/f/{/p*}":  # its own slash is part of the expression
         path, target = "/f{/p*}", target.replace("//", "/")
 
-    result, warnings = await called(api(path, arguments), arguments, recorder.url)
+    result, warnings = await call_operation(api(path, arguments), arguments, recorder.url)
 
     assert recorder.last.target == target, result
     assert [w for w in warnings if f"/paths/{path.replace('/', '~1')}/get: " in w], warnings
@@ -84,20 +84,20 @@ async def test_a_notation_is_read_as_its_variables(path, arguments, target, reco
 async def test_the_notations_are_read_in_every_version_and_place(openapi, above, path, recorder):
     root = api(path, ["p"], openapi=openapi, above=above)
 
-    await called(root, {"p": "a/b"}, recorder.url)
+    await call_operation(root, {"p": "a/b"}, recorder.url)
 
     assert recorder.last.target == "/f/a/b"
 
 
 @pytest.mark.parametrize("path", ["/f/{p+}", "/f/{p=projects/*}", "/f/{*p}"])
 async def test_an_undeclared_variable_loses_its_operator_too(path, recorder):
-    await called(api(path, []), {"p": "a/b"}, recorder.url)
+    await call_operation(api(path, []), {"p": "a/b"}, recorder.url)
 
     assert recorder.last.target == "/f/a/b"
 
 
 async def test_a_parameter_that_is_declared_with_its_operator_takes_slashes(recorder):
-    await called(api("/f/{p+}", ["p+"]), {"p": "a/b"}, recorder.url)
+    await call_operation(api("/f/{p+}", ["p+"]), {"p": "a/b"}, recorder.url)
 
     assert recorder.last.target == "/f/a/b"
 
@@ -114,7 +114,7 @@ async def test_a_parameter_that_is_declared_with_its_operator_takes_slashes(reco
     ],
 )
 async def test_what_is_no_variable_stays(path, names, arguments, target, recorder):
-    await called(api(path, names), arguments, recorder.url)
+    await call_operation(api(path, names), arguments, recorder.url)
 
     assert recorder.last.target == target
 
@@ -122,7 +122,7 @@ async def test_what_is_no_variable_stays(path, names, arguments, target, recorde
 async def test_a_list_in_the_notation_of_rfc_6570_is_written_by_its_style(recorder):
     schema = {"type": "array", "items": STRING}
 
-    await called(api("/f/{p*}", ["p"], schema=schema), {"p": ["a/b", "c"]}, recorder.url)
+    await call_operation(api("/f/{p*}", ["p"], schema=schema), {"p": ["a/b", "c"]}, recorder.url)
 
     assert recorder.last.target == "/f/a%2Fb,c"
 
@@ -137,7 +137,7 @@ REFUSED = [
 @pytest.mark.parametrize("value", [*STEPS_AWAY, *REFUSED])
 @pytest.mark.parametrize("path", ["/f/{p+}", "/f/{p=**}/x", "/f/:p*"])
 async def test_slashes_open_no_way_out(value, path, recorder):
-    result, _ = await called(api(path, ["p"]), {"p": value}, recorder.url)
+    result, _ = await call_operation(api(path, ["p"]), {"p": value}, recorder.url)
 
     assert result.error["type"] == "invalid_input"
     assert "/p" in result.error["message"]
@@ -160,15 +160,15 @@ def test_a_generated_package_and_the_path_of_a_tool_have_plain_variables(tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("path", "given"),
+    ("path", "value"),
     [("/f/{p+}", "a/b"), ("/u/:p", "7"), ("/v1/{p=projects/*}", "projects/x"), ("{p}", "/a/b/")],
 )
-async def test_the_mock_finds_the_operation(path, given):
+async def test_the_mock_finds_the_operation(path, value):
     root = {**api(path, ["p"]), "servers": [{"url": "https://files.example.com"}]}
     mock = mock_api(root)
 
     async with mock.client() as client, load_tools(root, client=client) as toolset:
-        result = await toolset.call("do", {"p": given})
+        result = await toolset.call("do", {"p": value})
 
     assert result.success, result
     assert (mock.calls[0].tool, mock.problems) == ("do", [])
@@ -189,7 +189,9 @@ async def test_a_path_that_begins_with_a_variable_takes_a_path(
 ):
     value = value.replace("{url}", recorder.url)
 
-    _, warnings = await called(api(path, ["href"], openapi=openapi), {"href": value}, recorder.url)
+    _, warnings = await call_operation(
+        api(path, ["href"], openapi=openapi), {"href": value}, recorder.url
+    )
 
     assert recorder.last.target == target
     assert any("begins with {href}" in warning for warning in warnings)
@@ -206,7 +208,9 @@ async def test_a_path_that_begins_with_a_variable_takes_a_path(
 async def test_such_a_path_may_begin_with_the_servers_own(value, target, recorder):
     base = f"{recorder.url}/api/v3"
 
-    await called(api("{href}", ["href"]), {"href": value.replace("{url}", recorder.url)}, base)
+    await call_operation(
+        api("{href}", ["href"]), {"href": value.replace("{url}", recorder.url)}, base
+    )
 
     assert recorder.last.target == target
 
@@ -222,14 +226,14 @@ async def test_such_a_path_may_begin_with_the_servers_own(value, target, recorde
 async def test_no_value_of_such_a_path_leaves_the_server(value, recorder):
     value = value.replace("{url}", recorder.url)
 
-    result, _ = await called(api("{href}", ["href"]), {"href": value}, recorder.url)
+    result, _ = await call_operation(api("{href}", ["href"]), {"href": value}, recorder.url)
 
     assert result.error["type"] == "invalid_input"
     assert recorder.requests == []
 
 
 async def test_a_whole_address_below_another_base_path_is_refused(recorder):
-    result, _ = await called(
+    result, _ = await call_operation(
         api("{href}", ["href"]), {"href": f"{recorder.url}/admin"}, f"{recorder.url}/api"
     )
 

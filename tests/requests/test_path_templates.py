@@ -7,7 +7,7 @@ from openapi_tools.requests.path_templates import match_path, matches_glob
 
 
 @pytest.mark.parametrize(
-    ("template", "path", "found"),
+    ("template", "path", "expected"),
     [
         ("/pets", "/pets", ("", [])),
         ("/pets", "/v1/pets", ("/v1", [])),
@@ -29,12 +29,12 @@ from openapi_tools.requests.path_templates import match_path, matches_glob
         ("/{a}/{b}", "/v1/x/y", ("/v1", ["x", "y"])),
     ],
 )
-def test_a_template_gives_the_values_of_its_variables(template, path, found):
-    assert next(match_path(template, path), None) == found
+def test_a_template_gives_the_values_of_its_variables(template, path, expected):
+    assert next(match_path(template, path), None) == expected
 
 
 @pytest.mark.parametrize(
-    ("template", "path", "found"),
+    ("template", "path", "expected"),
     [
         ("/files/{p}", "/v1/files/a/b", [("/v1", ["a/b"])]),
         ("/files/{p}/raw", "/files/a/b/raw", [("", ["a/b"])]),
@@ -44,8 +44,8 @@ def test_a_template_gives_the_values_of_its_variables(template, path, found):
         ("/files/{p}/raw", "/files/raw", []),
     ],
 )
-def test_a_greedy_variable_takes_slashes(template, path, found):
-    assert list(match_path(template, path, greedy="p")) == found
+def test_a_greedy_variable_takes_slashes(template, path, expected):
+    assert list(match_path(template, path, greedy="p")) == expected
 
 
 @pytest.mark.parametrize(

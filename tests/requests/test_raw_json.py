@@ -101,10 +101,10 @@ async def test_bytes_are_sent_as_the_type_for_bytes_where_there_is_one(order, re
     api = load_tools(sending({kind: {"schema": BINARY} for kind in kinds}), base_url=recorder.url)
 
     await api.call("send", {"body": {"text": "x"}})
-    alone = recorder.last.header("content-type")
+    content_type = recorder.last.header("content-type")
     await api.call("send", {"body": {"text": "{}", "content_type": JSON}})
 
-    assert alone == "application/octet-stream"
+    assert content_type == "application/octet-stream"
     assert recorder.last.header("content-type") == JSON
 
 
@@ -133,9 +133,9 @@ async def test_every_profile_sends_lines(schema, profile, recorder):
 async def test_every_way_sends_lines(schema, way, recorder, tmp_path):
     file = tmp_path / "lines.ndjson"
     file.write_text(LINES)
-    given = {"body": LINES if schema is STRING else {"text": LINES}}
-    given = [f"body=@{file}"] if way == "command line" else given
+    arguments = {"body": LINES if schema is STRING else {"text": LINES}}
+    arguments = [f"body=@{file}"] if way == "command line" else arguments
 
-    await call_by(way, body_of(schema, NDJSON), given, recorder.url, tmp_path)
+    await call_by(way, body_of(schema, NDJSON), arguments, recorder.url, tmp_path)
 
     assert recorder.last.body == LINES.encode()

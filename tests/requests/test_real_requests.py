@@ -8,8 +8,8 @@ TAR = b"\x1f\x8b\x00\xff"
 TAR_BASE64 = "H4sA/w=="
 TEXT, JSON, FORM = "text/plain", "application/json", "multipart/form-data"
 OCTETS = "application/octet-stream"
-MEMBERS = {"type": "object", "properties": {"name": {"type": "string"}}}
-SCHEMAS = {TEXT: {"type": "string"}, JSON: MEMBERS, FORM: MEMBERS,
+OBJECT = {"type": "object", "properties": {"name": {"type": "string"}}}
+SCHEMAS = {TEXT: {"type": "string"}, JSON: OBJECT, FORM: OBJECT,
            OCTETS: {"type": "string", "format": "binary"}}  # fmt: skip
 
 

@@ -134,7 +134,7 @@ async def test_what_no_cookie_can_hold_is_refused(value, wire):
 
 
 @pytest.mark.parametrize(
-    ("operation", "told"),
+    ("operation", "message"),
     [
         (Operation("GET", "/a/{x}"), "missing path parameter"),
         (Operation("GET", "/a/%2e%2E/b"), "leads elsewhere"),
@@ -144,8 +144,8 @@ async def test_what_no_cookie_can_hold_is_refused(value, wire):
         ),
     ],
 )
-def test_an_operation_that_no_loader_makes_is_refused(operation, told):
-    with pytest.raises((CallError, InputError), match=told):
+def test_an_operation_that_no_loader_makes_is_refused(operation, message):
+    with pytest.raises((CallError, InputError), match=message):
         build(operation, {})
 
 
@@ -215,7 +215,7 @@ UTF_8 = "text/plain; charset=utf-8"
 WITH_FILE = {"media_type": FORM, "encodings": (Encoding("f", file=True),)}
 
 
-def posted(media_type, value, encodings=()):
+def build_post(media_type, value, encodings=()):
     """Return a POST by hand, whose body may be what no loader makes of a document."""
     body = RequestBody(media_type, argument="b", encodings=encodings, required=True)
     return build(Operation("POST", "/", body=body), {} if value is None else {"b": value})
@@ -231,13 +231,13 @@ def posted(media_type, value, encodings=()):
     ],
 )
 def test_an_operation_made_by_hand_may_have_ranges_and_files_in_forms(body, value, sent):
-    request = posted(value=value, **body)
+    request = build_post(value=value, **body)
 
     assert (request.headers["content-type"], request.content) == sent
 
 
 @pytest.mark.parametrize(
-    ("body", "value", "told"),
+    ("body", "value", "message"),
     [
         ({"media_type": "application/json"}, [{"x/y": ["\ud800"]}],
          "/b/0/x~1y/0: the string contains"),
@@ -249,11 +249,11 @@ def test_an_operation_made_by_hand_may_have_ranges_and_files_in_forms(body, valu
         (WITH_FILE, {"f": {"base64": "?"}}, "/b/f/base64: not valid base64"),
     ],
 )  # fmt: skip
-def test_an_operation_made_by_hand_has_its_body_checked_too(body, value, told):
+def test_an_operation_made_by_hand_has_its_body_checked_too(body, value, message):
     with pytest.raises((CallError, InputError)) as caught:
-        posted(value=value, **body)
+        build_post(value=value, **body)
 
-    assert str(caught.value).startswith(told)
+    assert str(caught.value).startswith(message)
 
 
 @pytest.mark.parametrize("media_type", ["application/json", FORM, DATA])
@@ -263,7 +263,7 @@ def test_nesting_without_end_is_refused(media_type):
         deep = [deep]
 
     with pytest.raises(InputError, match="nested too deeply"):
-        posted(media_type, {"a": {"b": deep}})
+        build_post(media_type, {"a": {"b": deep}})
 
 
 TEXTS = st.text(st.characters(exclude_categories=()), max_size=12) | st.sampled_from(STEPS_AWAY)

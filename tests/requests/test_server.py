@@ -6,7 +6,7 @@ from servers.documents import document
 from openapi_tools import CallError, Settings, load_tools
 
 
-def served(url, variables=None, **settings):
+def url_of(url, variables=None, **settings):
     """Return where a GET on `/p` goes when the document has that server."""
     source = {**document(), "servers": [{"url": url, "variables": variables or {}}]}
     (tool,) = load_tools(source, settings=Settings(**settings))
@@ -15,7 +15,7 @@ def served(url, variables=None, **settings):
 
 def refusal(url, variables=None, **settings):
     with pytest.raises(CallError) as caught:
-        served(url, variables, **settings)
+        url_of(url, variables, **settings)
     assert caught.value.kind == "connection"
     return str(caught.value)
 
@@ -36,8 +36,8 @@ def refusal(url, variables=None, **settings):
     ],
 )
 def test_an_address_is_taken_without_its_last_slash(url, expected):
-    assert served(url) == f"{expected}/p"
-    assert served("https://other.example", base_url=url) == f"{expected}/p"
+    assert url_of(url) == f"{expected}/p"
+    assert url_of("https://other.example", base_url=url) == f"{expected}/p"
 
 
 @pytest.mark.parametrize(
@@ -54,10 +54,10 @@ def test_an_address_is_taken_without_its_last_slash(url, expected):
     ],
 )
 def test_anything_else_is_an_error_that_says_to_give_one(url):
-    told = refusal(url)
+    message = refusal(url)
 
-    assert "base_url" in told
-    assert "s3cret" not in told
+    assert "base_url" in message
+    assert "s3cret" not in message
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ REGION = {"default": "eu", "enum": ["eu", "us"]}
 
 
 @pytest.mark.parametrize(
-    ("url", "variables", "given", "expected"),
+    ("url", "variables", "values", "expected"),
     [
         ("https://{r}.example/{v}", {"r": REGION, "v": "v1"}, {}, "https://eu.example/v1"),
         ("https://{r}.example", {"r": REGION}, {"r": "us"}, "https://us.example"),
@@ -100,13 +100,13 @@ REGION = {"default": "eu", "enum": ["eu", "us"]}
         ("https://{r}.example", {"r": REGION}, {"other": "x"}, "https://eu.example"),
     ],
 )
-def test_variables_are_filled_in(url, variables, given, expected):
+def test_variables_are_filled_in(url, variables, values, expected):
     declared = {
         name: {"default": value} if isinstance(value, str) else value
         for name, value in variables.items()
     }
 
-    assert served(url, declared, server_variables=given) == f"{expected}/p"
+    assert url_of(url, declared, server_variables=values) == f"{expected}/p"
 
 
 @pytest.mark.parametrize(
@@ -129,9 +129,9 @@ def test_no_variable_moves_the_server(url, value):
 
 
 def test_a_value_outside_the_variables_enum_is_an_error():
-    told = refusal("https://{r}.example", {"r": REGION}, server_variables={"r": "mars"})
+    message = refusal("https://{r}.example", {"r": REGION}, server_variables={"r": "mars"})
 
-    assert "'eu', 'us'" in told
+    assert "'eu', 'us'" in message
 
 
 def test_a_variable_without_value_is_an_error():

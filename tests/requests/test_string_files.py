@@ -12,7 +12,7 @@ from openapi_tools.providers.definitions import PROFILES
 
 DATA, OCTETS = "multipart/form-data", "application/octet-stream"
 STRING = {"type": "string"}
-GIVEN = {"text": "a;b", "filename": "rows.csv"}
+FILE = {"text": "a;b", "filename": "rows.csv"}
 SCHEMAS = {"Text": STRING, "Csv": {"type": "string", "format": "text/csv"}}
 
 
@@ -38,7 +38,7 @@ STRINGS = {
 async def test_a_string_takes_a_file_too(schema, version, recorder):
     api = load_tools(uploading(schema, version), base_url=recorder.url)
 
-    as_file = await api.call("upload", {"f": GIVEN, "note": "n"})
+    as_file = await api.call("upload", {"f": FILE, "note": "n"})
     file = parts_of(recorder.last)
     as_text = await api.call("upload", {"f": "a;b", "note": "n"})
 
@@ -60,7 +60,7 @@ async def test_a_string_that_holds_json_is_sent_as_it_is(recorder):
 async def test_a_list_of_strings_takes_both(recorder):
     api = load_tools(uploading({"type": "array", "items": STRING}), base_url=recorder.url)
 
-    result = await api.call("upload", {"f": ["x", GIVEN]})
+    result = await api.call("upload", {"f": ["x", FILE]})
 
     assert result.success, result
     assert parts_of(recorder.last) == [("f", None, None, "x"), ("f", "rows.csv", OCTETS, "a;b")]
@@ -72,7 +72,7 @@ async def test_a_map_of_strings_takes_both(recorder):
     post = operation(operationId="upload", requestBody={"content": content, "required": True})
     api = load_tools(document({"/x": {"post": post}}), base_url=recorder.url)
 
-    result = await api.call("upload", {"body": {"a": "x", "b": GIVEN}})
+    result = await api.call("upload", {"body": {"a": "x", "b": FILE}})
 
     assert result.success, result
     assert parts_of(recorder.last) == [("a", None, None, "x"), ("b", "rows.csv", OCTETS, "a;b")]
@@ -83,19 +83,19 @@ async def test_swagger_2_does_too(recorder):
     post = operation(operationId="upload", parameters=listed, consumes=[DATA])
     api = load_tools(document({"/x": {"post": post}}, openapi="2.0"), base_url=recorder.url)
 
-    await api.call("upload", {"f": GIVEN})
+    await api.call("upload", {"f": FILE})
 
     assert parts_of(recorder.last) == [("f", "rows.csv", OCTETS, "a;b")]
 
 
 async def test_the_media_type_is_the_callers_or_the_documents(recorder):
-    own = {**GIVEN, "content_type": "text/tab-separated-values"}
+    file = {**FILE, "content_type": "text/tab-separated-values"}
     encoding = {"f": {"contentType": "text/csv"}}
     api = load_tools(uploading(STRING, encoding=encoding), base_url=recorder.url)
 
-    await api.call("upload", {"f": GIVEN})
+    await api.call("upload", {"f": FILE})
     declared = parts_of(recorder.last)
-    await api.call("upload", {"f": own})
+    await api.call("upload", {"f": file})
 
     assert declared == [("f", "rows.csv", "text/csv", "a;b")]
     assert parts_of(recorder.last) == [("f", "rows.csv", "text/tab-separated-values", "a;b")]
@@ -117,7 +117,7 @@ async def test_a_format_that_is_a_media_type_is_a_file_of_it(schema, kind, versi
     api = load_tools(uploading(schema, version), base_url=recorder.url)
 
     refused = await api.call("upload", {"f": "a;b"})
-    result = await api.call("upload", {"f": GIVEN})
+    result = await api.call("upload", {"f": FILE})
 
     assert result.success, result
     assert parts_of(recorder.last) == [("f", "rows.csv", kind, "a;b")]
@@ -140,7 +140,7 @@ async def test_a_format_that_is_a_media_type_is_a_file_of_it(schema, kind, versi
 async def test_a_string_of_a_certain_form_takes_no_file(schema, recorder):
     api = load_tools(uploading(schema, "3.1.1"), base_url=recorder.url)
 
-    result = await api.call("upload", {"f": GIVEN})
+    result = await api.call("upload", {"f": FILE})
 
     assert str(result).startswith("/f")
     assert recorder.requests == []
@@ -151,7 +151,7 @@ async def test_every_profile_takes_both(profile, recorder):
     api = load_tools(uploading(STRING), base_url=recorder.url)
     api.definitions(profile)
 
-    result = await api.call("upload", {"f": GIVEN, "note": "n"}, profile=profile)
+    result = await api.call("upload", {"f": FILE, "note": "n"}, profile=profile)
 
     assert result.success, result
     assert parts_of(recorder.last) == [("f", "rows.csv", OCTETS, "a;b"), ("note", None, None, "n")]
@@ -180,10 +180,10 @@ async def test_every_way_sends_it(schema, way, recorder, tmp_path):
     file = tmp_path / "rows.csv"
     file.write_text("a;b")
     typed = [f"f=@{file}", "note=5"]
-    given = typed if way == "command line" else {"f": GIVEN, "note": "5"}
+    arguments = typed if way == "command line" else {"f": FILE, "note": "5"}
     kind = OCTETS if schema is STRING else "text/csv"
 
-    await call_by(way, uploading(schema), given, recorder.url, tmp_path)
+    await call_by(way, uploading(schema), arguments, recorder.url, tmp_path)
 
     assert parts_of(recorder.last) == [("f", "rows.csv", kind, "a;b"), ("note", None, None, "5")]
 
@@ -202,6 +202,6 @@ async def test_a_generated_package_takes_both(recorder, tmp_path):
     generate_package(uploading(STRING), tmp_path, name="strings")
 
     with imported(tmp_path, "strings_tools") as package:
-        await package.load(base_url=recorder.url).call("upload", {"f": GIVEN})
+        await package.load(base_url=recorder.url).call("upload", {"f": FILE})
 
     assert parts_of(recorder.last) == [("f", "rows.csv", OCTETS, "a;b")]

@@ -7,23 +7,23 @@ import pytest
 from servers.documents import document
 
 VECTORS = Path(__file__).parents[3] / "shared" / "vectors" / "style_examples.json"
-FOUND = json.loads(VECTORS.read_text()) if VECTORS.is_file() else {}
+VECTORS_OF_FILE = json.loads(VECTORS.read_text()) if VECTORS.is_file() else {}
 NAMELESS = {"spaceDelimited", "pipeDelimited"}
 CELLS = [
     pytest.param(cell, place, id=f"{cell['version']}-{cell['style']}-{place}-{number}")
-    for number, cell in enumerate(FOUND.get("style_table", ()))
+    for number, cell in enumerate(VECTORS_OF_FILE.get("style_table", ()))
     if cell["status"].startswith("defined")
     for place in cell["in"]
 ]
 VERSIONS = ["3.0.0", "3.0.1", "3.0.2", "3.0.3", "3.0.4", "3.1.0", "3.1.1", "3.1.2", "3.2.0"]
 
 pytestmark = [
-    pytest.mark.skipif(not FOUND, reason=f"{VECTORS} is absent"),
+    pytest.mark.skipif(not VECTORS_OF_FILE, reason=f"{VECTORS} is absent"),
     pytest.mark.asyncio(loop_scope="module"),
 ]
 
 
-def shown(seen, place, name, path="/x"):
+def written_value(seen, place, name, path="/x"):
     """Return what a request has at the place of a parameter."""
     if place in ("header", "cookie"):
         return seen.header(name if place == "header" else "cookie")
@@ -49,7 +49,7 @@ async def test_every_defined_cell_of_every_versions_table(cell, place, wire):
     # Earlier tables leave out the name of two styles, which no server could read that way.
     nameless = cell["style"] in NAMELESS and "=" not in cell["expected"]
     expected = f"color={cell['expected']}" if nameless else cell["expected"]
-    assert shown(seen, place, "color", path) == expected
+    assert written_value(seen, place, "color", path) == expected
 
 
 async def test_the_tables_are_whole():
@@ -59,7 +59,7 @@ async def test_the_tables_are_whole():
 
 @pytest.mark.parametrize(
     "example",
-    FOUND.get("parameter_examples_3_2", ()),
+    VECTORS_OF_FILE.get("parameter_examples_3_2", ()),
     ids=lambda e: f"{e.get('parameter', {}).get('name') or 'several'}={e['expected']}",
 )
 async def test_every_example_of_a_parameter(example, wire):
@@ -72,12 +72,12 @@ async def test_every_example_of_a_parameter(example, wire):
 
     seen = await wire.send(document(version="3.2.0", path=path, parameters=declared), arguments)
 
-    assert shown(seen, place, "x-token", "/x/") == example["expected"]
+    assert written_value(seen, place, "x-token", "/x/") == example["expected"]
 
 
 @pytest.mark.parametrize(
     "example",
-    FOUND.get("body_examples", ()),
+    VECTORS_OF_FILE.get("body_examples", ()),
     ids=lambda e: e["source"].rpartition("JSON Values")[2] or "JSON Values",
 )
 @pytest.mark.parametrize("version", ["3.0.4", "3.1.2", "3.2.0"])

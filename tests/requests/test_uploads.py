@@ -11,7 +11,7 @@ from openapi_tools import load_tools
 JSON, FORM, DATA = "application/json", "application/x-www-form-urlencoded", "multipart/form-data"
 STRING, BINARY = {"type": "string"}, {"type": "string", "format": "binary"}
 MEDIA = {"type": "string", "contentMediaType": "application/octet-stream"}
-GIVEN = {"text": "hello", "filename": "a.txt"}
+FILE = {"text": "hello", "filename": "a.txt"}
 SENT = ("f", "a.txt", "application/octet-stream", "hello")
 SCHEMAS = {
     "File": BINARY,
@@ -27,7 +27,7 @@ ORDERS = {
 }
 
 
-def offered(schemas, version="3.0.3"):
+def document_of(schemas, version="3.0.3"):
     """Return a document with one upload; `schemas` are by media type."""
     content = {kind: {"schema": schema} for kind, schema in schemas.items()}
     post = operation(operationId="upload", requestBody={"content": content, "required": True})
@@ -57,7 +57,7 @@ BODIES = {
 @pytest.mark.parametrize("kinds", ORDERS.values(), ids=ORDERS)
 @pytest.mark.parametrize(("schema", "many"), BODIES.values(), ids=BODIES)
 def test_multipart_is_chosen_where_a_file_is_among_the_properties(schema, many, kinds, version):
-    (tool,) = load_tools(offered(dict.fromkeys(kinds, schema), version))
+    (tool,) = load_tools(document_of(dict.fromkeys(kinds, schema), version))
 
     assert tool.operation.body.media_type == DATA
 
@@ -65,21 +65,21 @@ def test_multipart_is_chosen_where_a_file_is_among_the_properties(schema, many, 
 @pytest.mark.parametrize("kinds", [(FORM, DATA), (DATA, FORM)])
 def test_multipart_is_chosen_where_only_its_own_schema_has_a_file(kinds):
     schemas = {FORM: object_of(url=STRING), DATA: object_of(f=BINARY)}
-    (tool,) = load_tools(offered({kind: schemas[kind] for kind in kinds}))
+    (tool,) = load_tools(document_of({kind: schemas[kind] for kind in kinds}))
 
     assert tool.operation.body.media_type == DATA
 
 
 @pytest.mark.parametrize("kinds", [(FORM, DATA), (DATA, FORM)])
 def test_a_form_without_files_is_urlencoded(kinds):
-    (tool,) = load_tools(offered(dict.fromkeys(kinds, object_of(a=STRING, b={}))))
+    (tool,) = load_tools(document_of(dict.fromkeys(kinds, object_of(a=STRING, b={}))))
 
     assert tool.operation.body.media_type == FORM
 
 
 def test_the_users_choice_of_media_types_counts():
     schemas = dict.fromkeys((FORM, DATA), object_of(f=BINARY))
-    (tool,) = load_tools(offered(schemas), media_types=(FORM,))
+    (tool,) = load_tools(document_of(schemas), media_types=(FORM,))
 
     assert tool.operation.body.media_type == FORM
 
@@ -89,10 +89,10 @@ def test_the_users_choice_of_media_types_counts():
 async def test_every_way_sends_the_file(kinds, way, recorder, tmp_path):
     file = tmp_path / "a.txt"
     file.write_text("hello")
-    given = {"f": GIVEN, "note": "n"}
-    given = [f"f=@{file}", "note=n"] if way == "command line" else given
+    arguments = {"f": FILE, "note": "n"}
+    arguments = [f"f=@{file}", "note=n"] if way == "command line" else arguments
     schema = object_of(f=BINARY, note=STRING)
 
-    await call_by(way, offered(dict.fromkeys(kinds, schema)), given, recorder.url, tmp_path)
+    await call_by(way, document_of(dict.fromkeys(kinds, schema)), arguments, recorder.url, tmp_path)
 
     assert parts_of(recorder.last) == [SENT, ("note", None, None, "n")]

@@ -99,22 +99,22 @@ def _cases():
         for title, group in groups.items():
             for template, expected in group["testcases"]:
                 try:
-                    found = express(template, group["variables"])
+                    case = express(template, group["variables"])
                 except NoStyleError:
                     continue
                 allowed = [expected] if isinstance(expected, str) else expected
-                cases.append(pytest.param(found, allowed, id=f"{file} {title}: {template}"))
+                cases.append(pytest.param(case, allowed, id=f"{file} {title}: {template}"))
     return cases
 
 
 @pytest.mark.asyncio(loop_scope="module")
-@pytest.mark.parametrize(("found", "allowed"), _cases())
-async def test_a_template_expands_as_the_rfc_says(found, allowed, wire):
+@pytest.mark.parametrize(("case", "allowed"), _cases())
+async def test_a_template_expands_as_the_rfc_says(case, allowed, wire):
     seen = await wire.send(
-        document(version="3.2.0", path=found.path, parameters=found.parameters), found.arguments
+        document(version="3.2.0", path=case.path, parameters=case.parameters), case.arguments
     )
 
-    assert seen.target.removeprefix(found.prefix) in allowed
+    assert seen.target.removeprefix(case.prefix) in allowed
 
 
 def test_most_cases_can_be_expressed():

@@ -13,10 +13,10 @@ wrong = pytest.mark.parametrize("place", WRONG)
 wrong_reference = pytest.mark.parametrize("place", [*WRONG, "//[x", "http://\u2100.test/"])
 
 
-async def error_of(source, base_url=None, **more):
+async def error_of(source, base_url=None, **options):
     """Return the kind and the text of the error result of a call."""
     settings = Settings(timeout=20, base_url=base_url)
-    async with load_tools(source, settings=settings, **more) as toolset:
+    async with load_tools(source, settings=settings, **options) as toolset:
         result = await toolset["call"].execute({})
     return result.error["type"], str(result)
 
@@ -34,21 +34,21 @@ def redirecting(place):
 @wrong
 async def test_a_redirect_to_it_is_not_followed(place):
     async with redirecting(place) as server:
-        kind, told = await error_of(document(), server.url)
+        kind, message = await error_of(document(), server.url)
 
         with pytest.raises(SourceError, match="it is not a URL"):
             await asyncio.to_thread(load_tools, server.url)
 
     assert kind == "redirect"
-    assert "it is not a URL" in told
+    assert "it is not a URL" in message
 
 
 @wrong
 async def test_a_server_with_it_is_an_error_of_the_connection(place):
-    kind, told = await error_of({**document(), "servers": [{"url": place}]})
+    kind, message = await error_of({**document(), "servers": [{"url": place}]})
 
     assert kind == "connection"
-    assert "address" in told
+    assert "address" in message
 
 
 @wrong
@@ -57,10 +57,10 @@ async def test_a_token_endpoint_with_it_is_named(place):
     source = {**document(security=[{"o": []}]), "components": {"securitySchemes": {"o": scheme}}}
     credentials = {"o": OAuth2(client_id="me", client_secret="secret-of-me-7731")}
 
-    kind, told = await error_of(source, "http://127.0.0.1:9", credentials=credentials)
+    kind, message = await error_of(source, "http://127.0.0.1:9", credentials=credentials)
 
     assert kind == "credentials"
-    assert "token endpoint" in told
+    assert "token endpoint" in message
 
 
 @wrong

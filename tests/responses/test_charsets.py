@@ -94,9 +94,9 @@ async def test_xml_and_html_may_name_their_charset_themselves(kind, page):
 @pytest.mark.parametrize("kind", [TEXT, JSON, PAGE])
 async def test_the_text_of_an_error_is_decoded_too(kind):
     body = "Ошибка" if kind != JSON else json.dumps({"message": "Ошибка"}, ensure_ascii=False)
-    answer = response(body.encode("koi8-r"), f"{kind}; charset=koi8-r", status=400)
+    reply = response(body.encode("koi8-r"), f"{kind}; charset=koi8-r", status=400)
 
-    result, _ = await call_once(answer)
+    result, _ = await call_once(reply)
 
     assert not result.success
     assert "Ошибка" in result.error["message"]

@@ -61,12 +61,12 @@ FITTING = [
 
 
 @pytest.mark.parametrize("expression", FITTING)
-def test_an_expression_that_fits_the_documented_answer_is_accepted(expression):
+def test_an_expression_that_fits_the_documented_response_is_accepted(expression):
     check_fields(expression, LIST)
 
 
 @pytest.mark.parametrize("schema", [None, {}])
-def test_without_a_documented_answer_only_the_syntax_counts(schema):
+def test_without_a_documented_response_only_the_syntax_counts(schema):
     check_fields("any.member[].of.all", schema)
     with pytest.raises(SettingsError, match="ends too early"):
         check_fields("any.", schema)
@@ -109,10 +109,10 @@ def test_alternatives_without_end_are_not_followed():
 # ------------------------------------------------------------------ answer_schema
 
 
-def answered(content, status="200", **members):
+def response_schema(content, status="200", **fields):
     """Return the schema of the answer of an operation."""
     responses = {"404": {"description": ""}, status: {"description": "", "content": content}}
-    (tool,) = tools({"/x": {"get": {"operationId": "read", "responses": responses}}}, **members)
+    (tool,) = tools({"/x": {"get": {"operationId": "read", "responses": responses}}}, **fields)
     return tool.answer_schema
 
 
@@ -146,12 +146,12 @@ USER = {
 
 
 @pytest.mark.parametrize("status", ["200", "201", "2XX", "202"])
-def test_the_schema_of_an_answer_has_what_only_the_server_writes(status):
+def test_the_schema_of_a_response_has_what_only_the_server_writes(status):
     reference = {"$ref": "#/components/schemas/User"}
 
-    found = answered(json_of(reference), status, components=COMPONENTS, openapi="3.0.3")
+    result = response_schema(json_of(reference), status, components=COMPONENTS, openapi="3.0.3")
 
-    assert found == {"$ref": "#/$defs/User", "$defs": {"User": USER}}
+    assert result == {"$ref": "#/$defs/User", "$defs": {"User": USER}}
 
 
 @pytest.mark.parametrize(
@@ -166,11 +166,11 @@ def test_the_schema_of_an_answer_has_what_only_the_server_writes(status):
         json_of(7),
     ],
 )
-def test_an_unknown_answer_has_no_schema(content):
-    assert answered(content) is None
+def test_an_unknown_response_has_no_schema(content):
+    assert response_schema(content) is None
 
 
-def test_a_json_answer_is_found_among_others_and_behind_a_reference():
+def test_a_json_response_is_found_among_others_and_behind_a_reference():
     content = {"text/html": {}, "application/vnd.x+json": {"schema": {"type": "array"}}}
     components = {"responses": {"Ok": {"description": "", "content": content}}}
     responses = {"400": {"$ref": "#/nowhere"}, "200": {"$ref": "#/components/responses/Ok"}}
@@ -182,13 +182,13 @@ def test_a_json_answer_is_found_among_others_and_behind_a_reference():
 
 
 @pytest.mark.parametrize("produces", [["application/json"], ["text/xml", "application/json"], None])
-def test_the_answer_of_swagger_has_a_schema_of_its_own(produces):
-    answer = {
+def test_the_response_of_swagger_has_a_schema_of_its_own(produces):
+    response = {
         "description": "",
         "schema": {"type": "object", "properties": {"a": {"type": "file"}}},
     }
-    members = {} if produces is None else {"produces": produces}
-    paths = {"/x": {"get": {"operationId": "read", "responses": {"200": answer}, **members}}}
+    fields = {} if produces is None else {"produces": produces}
+    paths = {"/x": {"get": {"operationId": "read", "responses": {"200": response}, **fields}}}
 
     (tool,) = tools(paths, openapi="2.0")
 
@@ -196,19 +196,19 @@ def test_the_answer_of_swagger_has_a_schema_of_its_own(produces):
     assert produces is None or list(tool.answer_schema["properties"]) == ["a"]
 
 
-def test_the_schema_of_a_large_answer_is_whole():
+def test_the_schema_of_a_large_response_is_whole():
     schema = {
         "type": "object",
         "properties": {f"member_{n}": {"enum": ["x" * 400]} for n in range(2000)},
     }
 
-    found = answered(json_of(schema))
+    result = response_schema(json_of(schema))
 
-    assert found == schema
-    check_fields("member_1999.any", found)
+    assert result == schema
+    check_fields("member_1999.any", result)
 
 
-def test_the_schema_of_an_answer_is_made_once_and_shared_by_no_request():
+def test_the_schema_of_a_response_is_made_once_and_shared_by_no_request():
     paths = {"/x": {"post": operation(operationId="write", requestBody={"content": json_of(
         {"$ref": "#/components/schemas/User"})}, responses={"200": {"description": "",
         "content": json_of({"$ref": "#/components/schemas/User"})}})}}  # fmt: skip

@@ -23,12 +23,12 @@ OPERATION = {
 SPEC = document({"/things/{id}": {"patch": OPERATION}})
 
 
-async def refused(answer, status=422, **settings):
+async def refuse_call(response, status=422, **settings):
     toolset, sent = answering(
-        SPEC, lambda _: httpx.Response(status, json=answer), settings=settings
+        SPEC, lambda _: httpx.Response(status, json=response), settings=settings
     )
-    given = {"id": "7", "body": {}} if settings else {"id_path": "7"}
-    result = await toolset["change"].execute(given)
+    arguments = {"id": "7", "body": {}} if settings else {"id_path": "7"}
+    result = await toolset["change"].execute(arguments)
     assert len(sent) == 1
     return result
 
@@ -40,7 +40,7 @@ AWS = "Value null at 'tableName' failed to satisfy constraint: Member must not b
 
 
 @pytest.mark.parametrize(
-    ("answer", "fields", "line"),
+    ("response", "fields", "line"),
     [
         ({"title": "Bad", "errors": [{"detail": "low", "pointer": "#/price"}]}, ["/price"],
          "Look at /price."),
@@ -69,15 +69,15 @@ AWS = "Value null at 'tableName' failed to satisfy constraint: Member must not b
     ids=["RFC 9457", "RFC 7807", "FastAPI", "renamed", "query", "JSON:API", "Google", "GitHub",
          "Rails", "Stripe", "Stripe, named", "Discord", "AWS", "Kubernetes", "none", "Spring"],
 )  # fmt: skip
-async def test_the_argument_at_fault_is_told_once(answer, fields, line):
-    result = await refused(answer)
+async def test_the_argument_at_fault_is_reported_once(response, fields, line):
+    result = await refuse_call(response)
 
     assert result.error.get("fields") == fields
     assert "".join(text for text in str(result).split("\n") if "Look at" in text) == line
 
 
 async def test_fields_of_a_body_that_is_one_argument_lead_into_it():
-    result = await refused({"errors": [{"field": "price", "code": "low"}]}, body="nested")
+    result = await refuse_call({"errors": [{"field": "price", "code": "low"}]}, body="nested")
 
     assert result.error["fields"] == ["/body/price"]
     assert str(result).endswith("price: low\nLook at /body/price.")
@@ -85,13 +85,13 @@ async def test_fields_of_a_body_that_is_one_argument_lead_into_it():
 
 @pytest.mark.parametrize("status", [401, 403, 429, 500])
 async def test_other_failures_name_no_arguments(status):
-    result = await refused({"errors": {"price": ["is low"]}}, status)
+    result = await refuse_call({"errors": {"price": ["is low"]}}, status)
 
     assert "fields" not in result.error
 
 
 @pytest.mark.parametrize(
-    "answer",
+    "response",
     [
         {"errors": [{"field": f"items[{n}].price"} for n in range(99)]},
         {"errors": {"price" + "x" * 500: {}, "price": None, "": [], "a.b": {"c": {"d": {}}}}},
@@ -102,8 +102,8 @@ async def test_other_failures_name_no_arguments(status):
     ],
     ids=["many", "odd names", "nested", "quotes", "odd steps", "list"],
 )
-async def test_odd_bodies_have_a_short_message(answer):
-    result = await refused(answer, 400)
+async def test_odd_bodies_have_a_short_message(response):
+    result = await refuse_call(response, 400)
 
     assert len(result.error.get("fields", [])) <= 10
     assert len(str(result)) < 2_000

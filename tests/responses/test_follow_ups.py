@@ -14,10 +14,10 @@ LIST = {"type": "array", "items": {"type": "object", "properties": {"id": {"type
 TEXT, NUMBER = {"type": "string"}, {"type": "integer"}
 
 
-def listed(answer, **arguments):
+def list_operation(response, **arguments):
     """Return an operation with an answer and arguments in the query."""
     places = [{"name": name, "in": "query", "schema": schema} for name, schema in arguments.items()]
-    content = {"application/json": {"schema": {"type": "object", "properties": answer}}}
+    content = {"application/json": {"schema": {"type": "object", "properties": response}}}
     return {"get": {"parameters": places, "responses": {"200": {"content": content}}}}
 
 
@@ -26,12 +26,12 @@ DOCUMENT = {
     "info": {"title": "t", "version": "1"},
     "servers": [{"url": "https://api.example.com/v1"}],
     "paths": {
-        "/cursors": listed({"items": LIST, "next": TEXT}, cursor=TEXT, limit=NUMBER),
-        "/numbers": listed({"items": LIST, "total": NUMBER}, page=NUMBER, per_page=NUMBER),
-        "/offsets": listed({"items": LIST, "has_more": {}}, offset=NUMBER, limit=NUMBER),
-        "/ids": listed({"items": LIST, "has_more": {}}, starting_after=TEXT),
-        "/limits": listed({"items": LIST}, limit=NUMBER),
-        "/links": listed({"items": LIST, "_links": {"properties": {"next": {}}}}),
+        "/cursors": list_operation({"items": LIST, "next": TEXT}, cursor=TEXT, limit=NUMBER),
+        "/numbers": list_operation({"items": LIST, "total": NUMBER}, page=NUMBER, per_page=NUMBER),
+        "/offsets": list_operation({"items": LIST, "has_more": {}}, offset=NUMBER, limit=NUMBER),
+        "/ids": list_operation({"items": LIST, "has_more": {}}, starting_after=TEXT),
+        "/limits": list_operation({"items": LIST}, limit=NUMBER),
+        "/links": list_operation({"items": LIST, "_links": {"properties": {"next": {}}}}),
         "/plain": {"get": {}, "post": {}},
     },
 }
@@ -65,10 +65,10 @@ LINES = st.dictionaries(
 @pytest.mark.untraced
 @settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(VALUES, min_size=1, max_size=3), LINES, st.sampled_from([200, 201, 202]))
-def test_whatever_an_api_answers_the_pages_end_inside_of_it(values, lines, status):
+def test_whatever_an_api_returns_the_pages_end_inside_of_it(values, lines, status):
     asked = []
 
-    def answer(request):
+    def respond(request):
         asked.append(request)
         assert (request.url.host, request.url.port) == ("api.example.com", None)
         assert request.url.path.startswith("/v1")
@@ -78,7 +78,7 @@ def test_whatever_an_api_answers_the_pages_end_inside_of_it(values, lines, statu
         return httpx.Response(status, headers=head, content=value)
 
     async def main():
-        client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+        client = httpx.AsyncClient(transport=httpx.MockTransport(respond))
         tools = load_tools(DOCUMENT, client=client, settings=Settings(wait=0.01, cache=False))
         for tool in tools:
             pages = tools.pages(tool.name, {}, max_pages=5)

@@ -47,7 +47,7 @@ for name, (path, status, headers) in JOBS.items():
     ROUTES.add_api_route(path, route, methods=["POST"], operation_id=name, status_code=status)
 
 
-def ended(request, questions=2):
+def is_done(request, questions=2):
     """Tell whether the work has been asked for often enough."""
     request.app.state.asked.append(time.monotonic())
     return len(request.app.state.asked) > questions
@@ -55,14 +55,14 @@ def ended(request, questions=2):
 
 @ROUTES.get("/reports/{number}", operation_id="get_report")
 def get_report(request: Request, number: int) -> Response:
-    if not ended(request):
+    if not is_done(request):
         return JSONResponse({"status": "running"}, 202)
     return JSONResponse({"id": number, "total": 7})
 
 
 @ROUTES.get("/states/{name}", include_in_schema=False)
 def state_of_job(request: Request, name: str) -> Response:
-    if not ended(request):
+    if not is_done(request):
         return JSONResponse({"status": "InProgress"}, headers={"retry-after": "0"})
     if name == "bad":
         error = {"code": "NoRoom", "message": "The disk is full."}
@@ -77,14 +77,14 @@ def result_of_job(number: int) -> dict:
 
 @ROUTES.get("/moved", include_in_schema=False)
 def moved(request: Request) -> Response:
-    if not ended(request):
+    if not is_done(request):
         return JSONResponse({"state": "queued"})
     return Response(status_code=303, headers={"location": "/results/9"})
 
 
 @ROUTES.get("/shaky", include_in_schema=False)
 def shaky(request: Request) -> Response:
-    if not ended(request):
+    if not is_done(request):
         return JSONResponse({"detail": "soon"}, 503, headers={"retry-after": "0"})
     return JSONResponse({"result": 11})
 
@@ -96,7 +96,7 @@ def make_thing(request: Request) -> Response:
 
 @ROUTES.get("/orders/{number}", operation_id="get_order")
 def get_order(request: Request, number: int) -> dict:
-    return {"id": number, "status": "done" if ended(request) else "pending"}
+    return {"id": number, "status": "done" if is_done(request) else "pending"}
 
 
 @pytest.fixture(scope="module")
@@ -112,13 +112,13 @@ def server(running, monkeypatch):
     return running
 
 
-def loaded(server, document=None, credentials=None, **settings):
-    own = Settings(base_url=server.url, cache=False, **settings)
-    return load_tools(document or server.document, settings=own, credentials=credentials)
+def load_reports(server, document=None, credentials=None, **settings):
+    all_settings = Settings(base_url=server.url, cache=False, **settings)
+    return load_tools(document or server.document, settings=all_settings, credentials=credentials)
 
 
-async def test_without_waiting_a_model_is_told_which_tool_to_ask(server):
-    async with loaded(server) as tools:
+async def test_without_waiting_a_model_reads_which_tool_to_ask(server):
+    async with load_reports(server) as tools:
         result = await tools.call("make_report", {})
 
         assert (
@@ -135,7 +135,7 @@ async def test_without_waiting_a_model_is_told_which_tool_to_ask(server):
 
 
 async def test_without_such_a_tool_the_address_is_named(server):
-    async with loaded(server) as tools:
+    async with load_reports(server) as tools:
         result = await tools.call("start_job", {})
 
     assert (
@@ -155,7 +155,7 @@ ENDS = {
 
 @pytest.mark.parametrize("name", ENDS)
 async def test_waiting_ends_with_the_result_of_the_work(server, name):
-    async with loaded(server) as tools:
+    async with load_reports(server) as tools:
         result = await tools.call(name, {}, wait=20)
 
     assert (result.success, result.output) == (True, ENDS[name])
@@ -167,7 +167,7 @@ async def test_waiting_ends_with_the_result_of_the_work(server, name):
 async def test_the_wait_may_stand_in_several_places(server, place):
     settings = {"wait": 20} if place == "settings" else {}
     context = {"context": Context(wait=20), "mapping": {"wait": 20}}.get(place)
-    async with loaded(server, **settings) as tools:
+    async with load_reports(server, **settings) as tools:
         if place == "operation":
             tool = tools["start_job"]
             tool._operation = replace(tool.operation, wait=20.0)
@@ -177,7 +177,7 @@ async def test_the_wait_may_stand_in_several_places(server, place):
 
 
 async def test_failed_work_is_an_error_with_its_own_words(server):
-    async with loaded(server) as tools:
+    async with load_reports(server) as tools:
         result = await tools.call("start_bad_job", {}, wait=20)
 
     assert result.error["type"] == "http"
@@ -188,7 +188,7 @@ async def test_failed_work_is_an_error_with_its_own_words(server):
 
 
 async def test_a_question_that_fails_is_the_result(server):
-    async with loaded(server) as tools:
+    async with load_reports(server) as tools:
         result = await tools.call("start_lost_job", {}, wait=20)
 
     assert str(result) == "GET /nowhere returned 404 Not Found: Not Found."
@@ -196,7 +196,7 @@ async def test_a_question_that_fails_is_the_result(server):
 
 
 async def test_a_server_is_not_asked_before_it_says(server):
-    async with loaded(server) as tools:
+    async with load_reports(server) as tools:
         began = time.monotonic()
         result = await tools.call("start_slow_job", {}, wait=5)
 
@@ -207,7 +207,7 @@ async def test_a_server_is_not_asked_before_it_says(server):
 
 
 async def test_out_of_time_the_job_goes_on_later(server):
-    async with loaded(server) as tools:
+    async with load_reports(server) as tools:
         early = await tools.call("make_report", {}, wait=0.03)
         job = json.loads(json.dumps(early.metadata["job"]))
         assert (
@@ -221,7 +221,7 @@ async def test_out_of_time_the_job_goes_on_later(server):
 
 
 async def test_a_status_resource_is_asked_again_where_the_caller_waits(server):
-    async with loaded(server, wait=20) as tools:
+    async with load_reports(server, wait=20) as tools:
         await tools.call("start_quiet_job", {})
         first = await tools.call("get_order", {"number": 7})
         assert first.output["status"] == "pending"
@@ -232,8 +232,8 @@ async def test_a_status_resource_is_asked_again_where_the_caller_waits(server):
 
 
 @pytest.mark.parametrize("name", ["start_quiet_job", "make_thing"])
-async def test_other_answers_are_no_long_work(server, name):
-    async with loaded(server) as tools:
+async def test_other_responses_are_no_long_running_operations(server, name):
+    async with load_reports(server) as tools:
         result = await tools.call(name, {}, wait=20)
 
     assert "job" not in result.metadata
@@ -245,11 +245,11 @@ async def test_other_answers_are_no_long_work(server, name):
 async def test_work_outside_of_the_api_is_not_asked(server, to):
     asked = []
 
-    def answer(request):
+    def respond(request):
         asked.append(str(request.url))
         return httpx.Response(202, headers={"location": to})
 
-    client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+    client = httpx.AsyncClient(transport=httpx.MockTransport(respond))
     settings = Settings(base_url=f"{server.url}/api", cache=False)
     tools = load_tools(server.document, settings=settings, client=client)
 
@@ -267,7 +267,7 @@ async def test_work_outside_of_the_api_is_not_asked(server, to):
 
 
 @pytest.mark.parametrize(
-    ("job", "said"),
+    ("job", "message"),
     [
         (None, "a job must have a tool and a url"),
         ({"tool": "make_report"}, "a job must have a tool and a url"),
@@ -277,17 +277,17 @@ async def test_work_outside_of_the_api_is_not_asked(server, to):
         ({"tool": "make_report", "url": "/a\r\nX: 1"}, "it is not a URL"),
     ],
 )
-async def test_a_job_that_cannot_be_asked_is_an_error(server, job, said):
-    async with loaded(server) as tools:
+async def test_a_job_that_cannot_be_asked_is_an_error(server, job, message):
+    async with load_reports(server) as tools:
         result = await tools.resume(job)
 
-    assert said in str(result)
+    assert message in str(result)
     assert server.kept == []
 
 
 @pytest.mark.parametrize("wait", [-1, "long", float("nan"), float("inf")])
 async def test_a_wrong_wait_is_an_error_before_anything_is_sent(server, wait):
-    async with loaded(server) as tools:
+    async with load_reports(server) as tools:
         result = await tools.call("make_report", {}, wait=wait)
 
     assert "'wait' must be a number of seconds" in str(result)
@@ -302,7 +302,7 @@ async def test_credentials_go_with_each_question(server):
     }
     document["security"] = [{"key": [], "word": []}]
     secrets = {"key": "long-work-key-1", "word": "long-work-word-2"}
-    async with loaded(server, document, secrets) as tools:
+    async with load_reports(server, document, secrets) as tools:
         begun = await tools.call("start_job", {})
         pending = await tools.call("get_order", {"number": 7}, wait=0.01)
         server.kept.clear()
@@ -318,19 +318,19 @@ async def test_credentials_go_with_each_question(server):
 
 
 async def test_questions_are_reported_as_attempts_of_the_call(server):
-    told = []
-    async with loaded(server) as tools:
-        tools.subscribe(lambda event: told.append((event.kind, event.status, event.wait)))
+    events = []
+    async with load_reports(server) as tools:
+        tools.subscribe(lambda event: events.append((event.kind, event.status, event.wait)))
         await tools.call("make_report", {}, wait=20)
 
-    assert [kind for kind, *_ in told] == ["started", "retry", "retry", "retry", "completed"]
-    assert [wait for *_, wait in told[1:4]] == [0.02, 0.04, 0.08]
-    assert {status for _, status, _ in told[1:4]} == {202}
+    assert [kind for kind, *_ in events] == ["started", "retry", "retry", "retry", "completed"]
+    assert [wait for *_, wait in events[1:4]] == [0.02, 0.04, 0.08]
+    assert {status for _, status, _ in events[1:4]} == {202}
 
 
 async def test_output_guardrails_see_what_comes_of_a_job(server):
     seen = []
-    async with loaded(server) as tools:
+    async with load_reports(server) as tools:
         tools.add_output_guardrails([lambda result, context: seen.append(result.output)])
         job = (await tools.call("make_report", {})).metadata["job"]
         result = await tools.resume(job, wait=20)
@@ -339,7 +339,7 @@ async def test_output_guardrails_see_what_comes_of_a_job(server):
 
 
 async def test_cancellation_ends_the_waiting(server):
-    async with loaded(server) as tools:
+    async with load_reports(server) as tools:
         task = asyncio.create_task(tools.call("make_report", {}, wait=60))
         await asyncio.sleep(0.05)
         task.cancel()
@@ -355,10 +355,10 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-async def test_a_question_without_an_answer_leaves_a_job(server, fault):
-    made = (202, None, {"location": "/reports/42"})
+async def test_a_poll_without_a_response_leaves_a_job(server, fault):
+    acceptance = (202, None, {"location": "/reports/42"})
     question = FAULTS[fault]
-    api = mock_api(server.document, responses={"make_report": made, "get_report": question})
+    api = mock_api(server.document, responses={"make_report": acceptance, "get_report": question})
     settings = Settings(base_url=server.url, cache=False)
     tools = load_tools(server.document, settings=settings, client=api.client())
 

@@ -141,8 +141,8 @@ async def test_a_task_at_another_origin_is_not_asked_for(to):
 
 
 async def test_a_read_of_a_resource_with_a_task_begins_none():
-    answer = Answer(200, JSON, b'{"task": "/tasks/1/"}')
-    async with Recorder(answer) as server, tools_of(server) as toolset:
+    response = Answer(200, JSON, b'{"task": "/tasks/1/"}')
+    async with Recorder(response) as server, tools_of(server) as toolset:
         result = await toolset.call("get_report", {})
 
     assert result.header_note == ""

@@ -18,15 +18,15 @@ INTEGER, STRING = {"type": "integer"}, {"type": "string"}
 LIST = {"type": "array", "items": {"type": "object", "properties": {"id": INTEGER}}}
 
 
-def query(name, schema, **members):
-    return {"name": name, "in": "query", "schema": schema, **members}
+def query(name, schema, **fields):
+    return {"name": name, "in": "query", "schema": schema, **fields}
 
 
 def in_json(name, schema):
     return {"name": name, "in": "query", "content": {"application/json": {"schema": schema}}}
 
 
-def listed(*parameters, schema=None):
+def list_operation(*parameters, schema=None):
     ok = {"description": "ok"}
     if schema is not None:
         ok["content"] = {"application/json": {"schema": schema}}
@@ -35,9 +35,9 @@ def listed(*parameters, schema=None):
 
 PAGED = {"type": "object", "properties": {"page": INTEGER, "page_size": INTEGER}}
 PATHS = {
-    "/strings": listed(query("page", STRING), query("page_size", STRING), schema=LIST),
-    "/string-offsets": listed(query("offset", STRING), query("limit", STRING), schema=LIST),
-    "/rison": listed(
+    "/strings": list_operation(query("page", STRING), query("page_size", STRING), schema=LIST),
+    "/string-offsets": list_operation(query("offset", STRING), query("limit", STRING), schema=LIST),
+    "/rison": list_operation(
         in_json("q", {"$ref": "#/components/schemas/Paged"}),
         schema={
             "type": "object",
@@ -48,11 +48,11 @@ PATHS = {
             },
         },
     ),
-    "/total": listed(),
-    "/total-beside-limit": listed(query("limit", INTEGER)),
-    "/full": listed(query("limit", INTEGER)),
-    "/whole": listed(query("limit", INTEGER)),
-    "/said-to-end": listed(query("limit", INTEGER)),
+    "/total": list_operation(),
+    "/total-beside-limit": list_operation(query("limit", INTEGER)),
+    "/full": list_operation(query("limit", INTEGER)),
+    "/whole": list_operation(query("limit", INTEGER)),
+    "/said-to-end": list_operation(query("limit", INTEGER)),
 }
 
 
@@ -60,15 +60,15 @@ def part(start, size):
     return ITEMS[start : start + size]
 
 
-def answer(asked):
-    given = {name: values[-1] for name, values in parse_qs(urlsplit(asked.path).query).items()}
-    given |= asked.query
-    size = int(given.get("page_size", given.get("limit", 3)))
-    q = json.loads(given.get("q", "{}"))
+def respond(asked):
+    arguments = {name: values[-1] for name, values in parse_qs(urlsplit(asked.path).query).items()}
+    arguments |= asked.query
+    size = int(arguments.get("page_size", arguments.get("limit", 3)))
+    q = json.loads(arguments.get("q", "{}"))
     inner = part(q.get("page", 0) * q.get("page_size", 3), q.get("page_size", 3))
     bodies = {
-        "/strings": part((int(given.get("page", 1)) - 1) * size, size),
-        "/string-offsets": part(int(given.get("offset", 0)), size),
+        "/strings": part((int(arguments.get("page", 1)) - 1) * size, size),
+        "/string-offsets": part(int(arguments.get("offset", 0)), size),
         "/rison": {"count": 7, "ids": [item["id"] for item in inner], "result": inner},
         "/total": {"items": part(0, 3), "total": 7},
         "/total-beside-limit": {"items": part(0, 3), "total": 7},
@@ -81,7 +81,7 @@ def answer(asked):
 
 @pytest.fixture(scope="module")
 def site():
-    with Site(answer) as running:
+    with Site(respond) as running:
         yield running
 
 

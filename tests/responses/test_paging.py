@@ -25,13 +25,13 @@ from openapi_tools.loading.page_detection import quote_step
 THINGS = {"type": "array", "items": {"type": "object", "properties": {"id": {"type": "string"}}}}
 
 
-def shaped(**members):
-    return {"type": "object", "properties": members}
+def shaped(**properties):
+    return {"type": "object", "properties": properties}
 
 
 TEXT, FLAG, NUMBER = {"type": "string"}, {"type": "boolean"}, {"type": "integer"}
 CURSOR = shaped(things=THINGS, next_cursor=TEXT)
-ANSWERS = {
+RESPONSES = {
     "/bodies": shaped(things=THINGS, next=TEXT),
     "/cursors": shaped(things=THINGS, response_metadata=shaped(next_cursor=TEXT)),
     "/counted": shaped(data=THINGS, page=NUMBER, total_pages=NUMBER),
@@ -52,15 +52,15 @@ ANSWERS = {
 def server():
     with serving(create_app) as running:
         paths = running.document["paths"]
-        for path, schema in ANSWERS.items():
+        for path, schema in RESPONSES.items():
             paths[path]["get"]["responses"]["200"]["content"]["application/json"]["schema"] = schema
         pageable = {"nextLinkName": "more", "itemName": "rows"}
         paths["/pageable"]["get"]["x-ms-pageable"] = pageable
         search = paths["/search"]["post"]
-        members = shaped(cursor=TEXT, query=TEXT)
-        search["requestBody"]["content"]["application/json"]["schema"] = members
-        answer = shaped(results=THINGS, next_cursor=TEXT)
-        search["responses"]["200"]["content"]["application/json"]["schema"] = answer
+        body = shaped(cursor=TEXT, query=TEXT)
+        search["requestBody"]["content"]["application/json"]["schema"] = body
+        response = shaped(results=THINGS, next_cursor=TEXT)
+        search["responses"]["200"]["content"]["application/json"]["schema"] = response
         for path, item in paths.items():
             for method, node in item.items():
                 node["operationId"] = f"{method}_{path[1:]}"
@@ -77,8 +77,8 @@ async def tools(server):
 
 def with_settings(server, source=None, **settings):
     credentials = settings.pop("credentials", None)
-    own = Settings(base_url=server.url, cache=False, **settings)
-    return load_tools(source or server.document, settings=own, credentials=credentials)
+    all_settings = Settings(base_url=server.url, cache=False, **settings)
+    return load_tools(source or server.document, settings=all_settings, credentials=credentials)
 
 
 async def read(pages):
@@ -214,7 +214,7 @@ async def test_a_busy_server_is_asked_again(server):
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("arguments", "message"),
     [
         (("nope", {}), "no tool is called 'nope'"),
         ((7, {}), "expected the name of a tool, not int"),
@@ -223,12 +223,12 @@ async def test_a_busy_server_is_asked_again(server):
         (("get_numbers", {"other": 1}), "other"),
     ],
 )
-async def test_mistakes_are_the_error_of_the_pages(tools, given, said):
-    pages = tools.pages(*given)
+async def test_mistakes_are_the_error_of_the_pages(tools, arguments, message):
+    pages = tools.pages(*arguments)
 
     assert await read(pages) == []
     assert pages.reason == "error"
-    assert said in str(pages.error)
+    assert message in str(pages.error)
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ async def test_wrong_limits_are_the_error_of_the_pages(tools, server, limit, val
     assert server.kept == []
 
 
-async def test_an_answer_without_a_list_says_so(tools):
+async def test_a_response_without_a_list_says_so(tools):
     pages = tools.pages("get_single")
 
     assert await read(pages) == []
@@ -266,12 +266,12 @@ async def test_the_time_for_all_pages_is_bounded(tools):
     assert pages.reason == "timeout"
 
 
-async def test_progress_is_told_after_each_page(tools):
-    told = []
+async def test_progress_is_reported_after_each_page(tools):
+    progress = []
 
-    await read(tools.pages("get_cursors", on_page=lambda p: told.append((p.pages, p.items))))
+    await read(tools.pages("get_cursors", on_page=lambda p: progress.append((p.pages, p.items))))
 
-    assert told == [(1, 10), (2, 20), (3, 23)]
+    assert progress == [(1, 10), (2, 20), (3, 23)]
 
 
 async def test_a_failing_function_for_progress_does_not_end_the_pages(tools, caplog):
@@ -281,7 +281,7 @@ async def test_a_failing_function_for_progress_does_not_end_the_pages(tools, cap
     assert "a progress function failed" in caplog.text
 
 
-async def test_items_are_whole_where_an_answer_would_be_cut(server):
+async def test_items_are_whole_where_a_response_would_be_cut(server):
     async with with_settings(server, max_output_chars=2000) as toolset:
         assert "truncated" in (await toolset.call("get_long", {})).metadata
         items = await read(toolset.pages("get_long"))
@@ -415,13 +415,13 @@ async def test_an_address_outside_of_the_api_is_not_asked(server, to):
     to = to.format(host=host, port=port)
     asked = []
 
-    def answer(request):
+    def respond(request):
         asked.append(str(request.url))
         link = {"link": f"<{to}>; rel=next"} if "header" in str(request.url) else {}
-        found = {"things": ITEMS[:2], "next": None if link else to}
-        return httpx.Response(200, json=found, headers=link)
+        page = {"things": ITEMS[:2], "next": None if link else to}
+        return httpx.Response(200, json=page, headers=link)
 
-    client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+    client = httpx.AsyncClient(transport=httpx.MockTransport(respond))
     settings = Settings(base_url=f"{server.url}/api", cache=False)
     toolset = load_tools(document, settings=settings, client=client)
 
@@ -465,7 +465,7 @@ NOTES = {
 
 
 @pytest.mark.parametrize(("name", "arguments", "note"), NOTES.values(), ids=NOTES)
-async def test_a_model_is_told_in_one_line_that_there_is_more(tools, name, arguments, note):
+async def test_a_model_reads_in_one_line_that_there_is_more(tools, name, arguments, note):
     result = await tools.call(name, arguments)
 
     assert result.header_note == note
@@ -478,14 +478,14 @@ async def test_a_model_is_told_in_one_line_that_there_is_more(tools, name, argum
 )
 async def test_a_note_repeats_no_sentence_of_a_server(server, cursor):
 
-    answer = httpx.Response(200, json={"things": [], "next_cursor": cursor})
-    client = httpx.AsyncClient(transport=httpx.MockTransport(lambda _: answer))
+    response = httpx.Response(200, json={"things": [], "next_cursor": cursor})
+    client = httpx.AsyncClient(transport=httpx.MockTransport(lambda _: response))
     toolset = load_tools(server.document, settings=Settings(base_url=server.url), client=client)
 
     assert (await toolset.call("get_endless", {})).header_note == ""
 
 
-def test_names_of_members_are_quoted_for_jmespath():
+def test_names_of_properties_are_quoted_for_jmespath():
     assert quote_step("next") == "next"
     assert quote_step('a"b\\c.d') == '"a\\"b\\\\c.d"'
 
@@ -494,7 +494,7 @@ CONFIGURED = {"style": "cursor", "argument": "from", "size": "count"}
 CONFIGURED |= {"items": "found.rows", "next": "found.on"}
 
 
-def configured(**pages):
+def configure_pages(**pages):
     parameters = [{"name": name, "in": "query", "schema": TEXT} for name in ("from", "count")]
     parameters[1]["schema"] = NUMBER
     paths = {"/rows": {"get": {"operationId": "list_rows", "parameters": parameters}}}
@@ -503,14 +503,14 @@ def configured(**pages):
 
 
 async def test_pages_of_a_configuration_are_read():
-    def answer(request):
+    def respond(request):
         start = int(request.url.params.get("from", "r0")[1:])
         on = f"r{start + 10}" if start < 20 else None
-        found = {"rows": ITEMS[start:][:10], "on": on}
-        return httpx.Response(200, json={"tags": [], "found": found})
+        page = {"rows": ITEMS[start:][:10], "on": on}
+        return httpx.Response(200, json={"tags": [], "found": page})
 
-    client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
-    document, config = configured()
+    client = httpx.AsyncClient(transport=httpx.MockTransport(respond))
+    document, config = configure_pages()
     toolset = load_tools(document, config=config, client=client)
 
     assert await read(toolset.pages("list_rows")) == ITEMS
@@ -518,7 +518,7 @@ async def test_pages_of_a_configuration_are_read():
 
 
 @pytest.mark.parametrize(
-    ("pages", "said"),
+    ("pages", "message"),
     [
         ({"argument": "fron"}, "the tool has no argument 'fron'; did you mean from?"),
         ({"argument": ""}, "pages.argument: pages of style 'cursor' need the argument"),
@@ -530,12 +530,12 @@ async def test_pages_of_a_configuration_are_read():
         ({"next": "["}, "pages.next: the JMESPath '[' ends too early."),
     ],
 )
-def test_wrong_pages_of_a_configuration_are_an_error_at_load(pages, said):
-    document, config = configured(**pages)
+def test_wrong_pages_of_a_configuration_are_an_error_at_load(pages, message):
+    document, config = configure_pages(**pages)
     with pytest.raises(SettingsError) as raised:
         load_tools(document, config=config)
 
-    assert said in str(raised.value)
+    assert message in str(raised.value)
 
 
 async def test_all_pages_come_where_a_subclass_runs_a_tool_call_of_its_own(tools):
@@ -557,14 +557,18 @@ async def test_all_pages_come_where_a_subclass_runs_a_tool_call_of_its_own(tools
 
 async def test_a_generated_package_pages_as_the_loaded_tools(tmp_path, server):
     generate_package(server.document, tmp_path, name="paged")
-    own = Settings(base_url=server.url)
+    settings = Settings(base_url=server.url)
     with imported(tmp_path, "paged_tools") as package:
-        made, loaded = package.load(settings=own), load_tools(server.document, settings=own)
-        found = [tool.operation.paging for tool in made]
-        assert found == [tool.operation.paging for tool in loaded]
-        assert any(found)
+        generated, loaded = (
+            package.load(settings=settings),
+            load_tools(server.document, settings=settings),
+        )
+        paging = [tool.operation.paging for tool in generated]
+        assert paging == [tool.operation.paging for tool in loaded]
+        assert any(paging)
         one, other = [
-            await toolset.pages("get_cursors", max_items=15).collect() for toolset in (made, loaded)
+            await toolset.pages("get_cursors", max_items=15).collect()
+            for toolset in (generated, loaded)
         ]
 
     assert len(one.output) == 15
@@ -580,7 +584,7 @@ async def test_items_are_shaped_but_none_is_left_out(server):
             assert await read(pages) == [{"id": item["id"]} for item in ITEMS]
 
 
-async def test_the_line_about_more_is_told_of_parts_of_an_answer_too(tools):
+async def test_the_line_about_more_stands_after_parts_of_a_response_too(tools):
     result = await tools.call("get_offsets", {}, context=Context(fields="total"))
 
     assert (result.output, result.header_note) == (23, "More: call again with offset=10")

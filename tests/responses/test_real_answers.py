@@ -15,15 +15,17 @@ OVER = "… the stream was longer; the timeout expired"
 PLAIN = document({"/x": {"get": operation()}})
 
 
-async def answered(answer, described=PLAIN, *, arguments=None, credentials=None, **settings):
+async def call_with_response(
+    response, described=PLAIN, *, arguments=None, credentials=None, **settings
+):
     """Return the result of one GET of a server that gives this answer."""
-    async with Recorder(answer) as recorder:
+    async with Recorder(response) as recorder:
         chosen = Settings(base_url=recorder.url, **settings)
         toolset = load_tools(described, settings=chosen, credentials=credentials)
-        return await called(toolset, arguments)
+        return await call_tool(toolset, arguments)
 
 
-async def called(toolset, arguments):
+async def call_tool(toolset, arguments):
     async with toolset:
         return await toolset["get_x"].execute(arguments or {})
 
@@ -32,10 +34,10 @@ async def stalled(head, sent, **settings):
     """Return the result of a call of a server that stops in the middle of its answer."""
     async with Faults(stalling(f"HTTP/1.1 200 OK\r\n{head}\r\n\r\n".encode() + sent)) as server:
         chosen = Settings(base_url=server.url, timeout=0.5, **settings)
-        return await called(load_tools(PLAIN, settings=chosen), None)
+        return await call_tool(load_tools(PLAIN, settings=chosen), None)
 
 
-def typed(media_type, body, *headers, status=200):
+def typed_response(media_type, body, *headers, status=200):
     return Answer(status, [("Content-Type", media_type), *headers], body)
 
 
@@ -59,7 +61,7 @@ def typed(media_type, body, *headers, status=200):
 async def test_a_body_without_the_events_or_parts_that_it_promises_is_not_lost(
     media_type, body, expected
 ):
-    result = await answered(typed(media_type, body), max_output_chars=2_000_000)
+    result = await call_with_response(typed_response(media_type, body), max_output_chars=2_000_000)
 
     assert (result.success, result.output) == (True, expected)
     kind = media_type.partition(";")[0]
@@ -68,14 +70,16 @@ async def test_a_body_without_the_events_or_parts_that_it_promises_is_not_lost(
 
 @pytest.mark.parametrize("media_type", ["text/event-stream", "multipart/mixed; boundary=b"])
 async def test_a_blank_body_holds_no_events_and_no_parts(media_type):
-    result = await answered(typed(media_type, b"\r\n\r\n"))
+    result = await call_with_response(typed_response(media_type, b"\r\n\r\n"))
 
     assert (result.success, result.output) == (True, [])
 
 
 async def test_an_error_under_a_wrong_media_type_keeps_its_words_and_has_no_line_of_headers():
     total = ("X-Total-Count", "7")
-    result = await answered(typed("text/event-stream", b'{"message": "no"}', total, status=404))
+    result = await call_with_response(
+        typed_response("text/event-stream", b'{"message": "no"}', total, status=404)
+    )
 
     assert str(result) == "GET /x returned 404 Not Found: no"
     assert result.metadata["headers"]["x-total-count"] == "7"
@@ -109,8 +113,8 @@ NOTES = {
 
 
 @pytest.mark.parametrize(("headers", "note"), NOTES.values(), ids=NOTES)
-async def test_what_only_headers_tell_stands_in_one_line_after_the_output(headers, note):
-    result = await answered(typed("application/json", b'[{"id": 7}]', *headers))
+async def test_what_only_headers_say_stands_in_one_line_after_the_output(headers, note):
+    result = await call_with_response(typed_response("application/json", b'[{"id": 7}]', *headers))
 
     assert result.output == [{"id": 7}]
     assert result.header_note == note
@@ -131,8 +135,8 @@ async def test_what_only_headers_tell_stands_in_one_line_after_the_output(header
         [("X-Next-Steps", "2"), ("X-Subtotal-Time", "7"), ("ETag", '"7"')],
     ],
 )
-async def test_headers_that_tell_nothing_of_pages_add_no_line(headers):
-    result = await answered(typed("application/json", b"[]", *headers))
+async def test_headers_that_say_nothing_of_pages_add_no_line(headers):
+    result = await call_with_response(typed_response("application/json", b"[]", *headers))
 
     assert (str(result), result.header_note) == ("[]", "")
     assert [content.text for content in result.as_content()] == ["[]"]
@@ -144,7 +148,7 @@ async def test_the_line_of_a_hostile_server_is_short_and_clean():
     headers += [(f"X-Total{'-' * i}", "7") for i in range(60)] + [("X-Total-Pages", "8")]
     headers += [("ETag", "caf\xe9\x1b[31m")]
 
-    result = await answered(typed("application/json", b"[]", *headers))
+    result = await call_with_response(typed_response("application/json", b"[]", *headers))
 
     assert len(result.header_note) < 600
     assert result.header_note.isprintable()
@@ -168,8 +172,8 @@ async def test_known_secrets_are_masked_in_headers_before_they_are_cut():
         components={"securitySchemes": {"key": {"type": "apiKey", "in": "query", "name": "key"}}},
     )
 
-    result = await answered(
-        typed("application/json", b"{}", *echoed), described, credentials={"key": secret}
+    result = await call_with_response(
+        typed_response("application/json", b"{}", *echoed), described, credentials={"key": secret}
     )
 
     assert "Next page: /?key=***&page=2 (link)" in result.header_note
@@ -185,7 +189,7 @@ DECLARED = document(
     {"/x": {"get": {"responses": {**RESPONSES, "404": {"$ref": "#/nowhere"}}}}},
     components={"responses": {"ok": OK}},
 )
-TOLD = [
+PAGING_HEADERS = [
     ("x-flavour", "mint"),
     ("X-Colour", "red"),
     ("X-Fault", "F7"),
@@ -203,14 +207,16 @@ NEVER = [
 EXPOSED = ("Access-Control-Expose-Headers", ", ".join(["X-Colour", *(name for name, _ in NEVER)]))
 
 
-async def test_headers_that_the_document_or_the_answer_names_are_kept_but_no_credentials():
-    answer = typed("application/json", b"{}", *TOLD, *NEVER, EXPOSED, ("X-Other", "z"))
+async def test_headers_that_the_document_or_the_response_names_are_kept_but_no_credentials():
+    response = typed_response(
+        "application/json", b"{}", *PAGING_HEADERS, *NEVER, EXPOSED, ("X-Other", "z")
+    )
 
-    result = await answered(answer, DECLARED)
+    result = await call_with_response(response, DECLARED)
 
     kept = result.metadata["headers"]
-    assert {name: kept.get(name.lower()) for name, _ in TOLD} == dict(TOLD)
-    assert kept.keys() == {"content-length", *(name.lower() for name, _ in TOLD)}
+    assert {name: kept.get(name.lower()) for name, _ in PAGING_HEADERS} == dict(PAGING_HEADERS)
+    assert kept.keys() == {"content-length", *(name.lower() for name, _ in PAGING_HEADERS)}
     assert "opensesame" not in f"{result.metadata}{result}"
 
 
@@ -226,7 +232,7 @@ async def test_headers_that_the_document_or_the_answer_names_are_kept_but_no_cre
     ],
 )
 async def test_a_success_without_content_is_a_word(head, word):
-    result = await answered(Answer(raw=f"HTTP/1.1 {head}\r\n\r\n".encode()))
+    result = await call_with_response(Answer(raw=f"HTTP/1.1 {head}\r\n\r\n".encode()))
 
     assert (result.success, result.output, str(result)) == (True, None, word)
     assert [content.text for content in result.as_content()] == word.split("\n\n")
@@ -240,13 +246,15 @@ async def test_304_is_a_success_of_a_request_with_a_condition(name):
     condition = {"name": name, "in": "header", "schema": {"type": "string"}}
     described = document({"/x": {"get": operation(parameters=[condition])}})
 
-    result = await answered(UNCHANGED, described, arguments={name.replace("-", "_"): '"7"'})
+    result = await call_with_response(
+        UNCHANGED, described, arguments={name.replace("-", "_"): '"7"'}
+    )
 
     assert (result.success, result.output, str(result)) == (True, None, "Not modified")
 
 
 async def test_304_without_a_condition_is_an_error():
-    result = await answered(UNCHANGED)
+    result = await call_with_response(UNCHANGED)
 
     assert (result.error["type"], result.error["status"]) == ("http", 304)
     assert "304 Not Modified, although the request had no condition such as If-None-" in str(result)
@@ -276,10 +284,12 @@ async def test_endless_json_gives_what_came_by_the_end_of_the_time(media_type, s
     assert "the timeout expired" in str(result)
 
 
-async def test_notes_of_an_endless_stream_without_events_are_said_once():
+async def test_notes_of_an_endless_stream_without_events_are_reported_once():
     sent = b": ping\n\n" * 200_000
 
-    result = await answered(typed("text/event-stream", sent), max_response_bytes=20_000_000)
+    result = await call_with_response(
+        typed_response("text/event-stream", sent), max_response_bytes=20_000_000
+    )
 
     notes = result.metadata["notes"]
     assert any("only its beginning was read" in note for note in notes)
@@ -299,7 +309,7 @@ async def test_notes_of_an_endless_stream_without_events_are_said_once():
     ],
     ids=["no value", "blanks", "HTML", "deep", "with a length", "text"],
 )
-async def test_an_answer_of_which_no_whole_value_came_in_time_is_a_timeout(head, sent):
+async def test_a_response_of_which_no_whole_value_came_in_time_is_a_timeout(head, sent):
     result = await stalled(head, sent)
 
     assert (result.error["type"], result.error["retryable"]) == ("timeout", True)
@@ -348,8 +358,8 @@ NOISE = bytes(range(256)) * 33
 
 
 @pytest.mark.parametrize("media_type", ["application/octet-stream", "image/tiff"])
-async def test_large_binary_answers_are_a_note_with_type_size_and_how_to_get_them(media_type):
-    result = await answered(typed(media_type, NOISE))
+async def test_large_binary_responses_are_a_note_with_type_size_and_how_to_get_them(media_type):
+    result = await call_with_response(typed_response(media_type, NOISE))
 
     assert result.success
     assert result.output == {
@@ -362,27 +372,27 @@ async def test_large_binary_answers_are_a_note_with_type_size_and_how_to_get_the
 
 
 @pytest.mark.parametrize(("size", "most"), [(8192, {}), (8448, {"max_base64_bytes": 8448})])
-async def test_a_binary_answer_of_8_kb_or_as_much_as_is_asked_for_comes_as_base64(size, most):
-    result = await answered(typed("application/zip", NOISE[:size]), **most)
+async def test_a_binary_response_of_8_kb_or_as_much_as_is_asked_for_comes_as_base64(size, most):
+    result = await call_with_response(typed_response("application/zip", NOISE[:size]), **most)
 
     assert base64.b64decode(result.output["base64"]) == NOISE[:size]
 
 
-async def test_parts_of_a_multipart_answer_have_the_same_bound():
+async def test_parts_of_a_multipart_response_have_the_same_bound():
     kinds = (b"application/zip", b"image/png")
     parts = (b"--b\r\nContent-Type: " + kind + b"\r\n\r\n" + NOISE + b"\r\n" for kind in kinds)
     body = b"".join(parts) + b"--b--"
 
-    result = await answered(typed("multipart/mixed; boundary=b", body))
+    result = await call_with_response(typed_response("multipart/mixed; boundary=b", body))
 
-    zipped, image = (found["content"] for found in result.output)
+    zipped, image = (part["content"] for part in result.output)
     assert (zipped.get("base64"), zipped["bytes"]) == (None, 8448)
     assert base64.b64decode(image["base64"]) == NOISE
 
 
 async def test_a_large_image_is_an_image_and_named_where_all_is_text_and_a_small_one_in_full():
-    result = await answered(typed("image/png", NOISE))
-    small = await answered(typed("image/png", NOISE[:100]))
+    result = await call_with_response(typed_response("image/png", NOISE))
+    small = await call_with_response(typed_response("image/png", NOISE[:100]))
 
     (image,) = result.as_content()
     assert base64.b64decode(image.data) == NOISE
@@ -392,13 +402,13 @@ async def test_a_large_image_is_an_image_and_named_where_all_is_text_and_a_small
 
 
 async def test_text_under_the_media_type_of_bytes_is_a_file_only_where_it_is_too_long(tmp_path):
-    answer = typed("application/octet-stream", b"word " * 1000)
+    response = typed_response("application/octet-stream", b"word " * 1000)
 
-    shown = await answered(answer, download_dir=tmp_path)
-    written = await answered(answer, download_dir=tmp_path, max_output_chars=1000)
-    cut = await answered(answer, max_output_chars=1000)
+    result = await call_with_response(response, download_dir=tmp_path)
+    written = await call_with_response(response, download_dir=tmp_path, max_output_chars=1000)
+    cut = await call_with_response(response, max_output_chars=1000)
 
-    assert shown.output == "word " * 1000
+    assert result.output == "word " * 1000
     (file,) = tmp_path.iterdir()
     assert (written.output["file"], file.read_bytes()) == (str(file), b"word " * 1000)
     assert cut.output.endswith("… [5000 characters in all]")

@@ -33,8 +33,8 @@ async def read(
     lines = ({"content-type": media_type} if media_type else {}) | (headers or {})
     described = {"200": {"description": "", "content": {accept: {}}}} if accept else {}
     root = document({"/pets/7": {method: operation(operationId="call", responses=described)}})
-    answered = httpx.Response(status, headers=lines, content=content)
-    async with httpx.AsyncClient(transport=httpx.MockTransport(lambda _: answered)) as client:
+    response = httpx.Response(status, headers=lines, content=content)
+    async with httpx.AsyncClient(transport=httpx.MockTransport(lambda _: response)) as client:
         chosen = Settings(base_url="http://pets.test", **settings)
         result = await load_tools(root, client=client, settings=chosen)["call"].execute({})
     json.dumps(result.model_dump(), allow_nan=False, ensure_ascii=False).encode()
@@ -163,9 +163,9 @@ async def test_a_body_is_read_by_its_media_type(media_type, content, expected):
 async def test_the_metadata_holds_what_helps_with_the_next_call():
     kept = {"link": "</pets?page=2>; rel=next", "etag": '"x"', "x-request-id": "r1"}
     kept |= {"x-ratelimit-remaining": "5", "ratelimit": "r=5", "retry-after": "7"}
-    others = {"Set-Cookie": "session=1", "WWW-Authenticate": "Bearer token", "X-Other": "y"}
+    other_headers = {"Set-Cookie": "session=1", "WWW-Authenticate": "Bearer token", "X-Other": "y"}
 
-    result = await read(b"{}", "application/json; charset=utf-8", headers=kept | others)
+    result = await read(b"{}", "application/json; charset=utf-8", headers=kept | other_headers)
 
     assert result.metadata.pop("elapsed") < 5
     assert result.metadata == {
@@ -198,9 +198,9 @@ async def test_the_metadata_holds_what_helps_with_the_next_call():
 async def test_a_success_that_says_it_is_json_and_is_not_is_given_with_a_note(content, output):
     result = await read(content)
 
-    shown = result.output
+    actual = result.output
     assert result.success
-    assert shown.startswith(output) if isinstance(shown, str) else shown == output
+    assert actual.startswith(output) if isinstance(actual, str) else actual == output
     assert len(str(result)) <= 60_000
     assert "declares JSON but is not valid JSON" in result.metadata["notes"][-1]
     assert len(result.metadata["notes"][-1]) < 200
@@ -233,9 +233,11 @@ LENIENT = "the response is not strict JSON; it was parsed leniently"
 async def test_text_that_is_not_what_it_says_is_marked(media_type, content, expected, notes):
     result = await read(content, media_type)
 
-    told = result.metadata.get("notes", [])
+    messages = result.metadata.get("notes", [])
     assert result.output == expected
-    assert [words in note for words, note in zip(notes, told, strict=True)] == [True] * len(notes)
+    assert [words in note for words, note in zip(notes, messages, strict=True)] == [True] * len(
+        notes
+    )
     assert ("notes" in result.metadata) is bool(notes)
 
 
@@ -288,7 +290,7 @@ async def test_items_that_are_left_out_are_noted(media_type, content, settings, 
     assert ("truncated" in result.metadata) is bool(settings)
 
 
-async def test_every_member_keeps_as_much_as_is_fair():
+async def test_every_property_keeps_as_much_as_is_fair():
     value = {"id": 7, "text": "word " * 500, "items": list(range(500)), "note": "short"}
 
     shortened = (await read(json.dumps(value).encode(), max_output_chars=400)).output
@@ -553,15 +555,15 @@ VALUES = st.recursive(
 
 @pytest.mark.long
 @given(VALUES, st.integers(100, 2000), st.booleans())
-def test_any_json_is_read_as_it_is_or_cut_to_fit(value, room, ascii_only):
+def test_any_json_is_read_as_it_is_or_cut_to_fit(value, limit, ascii_only):
     content = json.dumps(value, ensure_ascii=ascii_only).encode()
 
-    output = asyncio.run(read(content, max_output_chars=room)).output
+    output = asyncio.run(read(content, max_output_chars=limit)).output
 
-    if len(encode_json(value)) <= room:
+    if len(encode_json(value)) <= limit:
         assert output == value
     else:
-        assert len(encode_json(output)) <= room
+        assert len(encode_json(output)) <= limit
         assert "…" in encode_json(output)
 
 

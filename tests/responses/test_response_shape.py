@@ -18,28 +18,28 @@ from openapi_tools.model import AnswerShape
 from openapi_tools.testing import mock_api
 
 
-def toolset_of(answer, *, media_type="application/json", schema=None, **settings):
+def toolset_of(body, *, media_type="application/json", schema=None, **settings):
     """Return tools that are answered so; `answer` is JSON-native, or bytes."""
-    content = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
     media = {"application/json": {"schema": schema}} if schema else {}
     responses = {"200": {"description": "", "content": media}}
     calls = {"get": "read", "post": "write"}
     item = {m: operation(operationId=name, responses=responses) for m, name in calls.items()}
-    answered = httpx.Response(200, headers={"content-type": media_type}, content=content)
-    client = httpx.AsyncClient(transport=httpx.MockTransport(lambda _: answered))
+    response = httpx.Response(200, headers={"content-type": media_type}, content=content)
+    client = httpx.AsyncClient(transport=httpx.MockTransport(lambda _: response))
     chosen = Settings(base_url="http://answers.test", **settings)
     return load_tools(document({"/x": item}), client=client, settings=chosen)
 
 
-async def read(answer, **options):
-    return await toolset_of(answer, **options).call("read", {})
+async def read(body, **options):
+    return await toolset_of(body, **options).call("read", {})
 
 
 ITEMS = [{"id": number, "text": "x" * 200} for number in range(100)]
 
 
 @pytest.mark.parametrize(
-    ("answer", "media_type"),
+    ("body", "media_type"),
     [
         (ITEMS, "application/json"),
         ({"total": 100, "items": ITEMS}, "application/json"),
@@ -50,8 +50,8 @@ ITEMS = [{"id": number, "text": "x" * 200} for number in range(100)]
     ],
     ids=["list", "object with a list", "members", "text", "long text", "lines"],
 )
-async def test_a_cut_answer_names_the_setting_and_stays_json(answer, media_type):
-    result = await read(answer, media_type=media_type, max_output_chars=4000)
+async def test_a_cut_response_names_the_setting_and_stays_json(body, media_type):
+    result = await read(body, media_type=media_type, max_output_chars=4000)
 
     assert result.success
     assert len(str(result)) <= 4000
@@ -68,13 +68,13 @@ async def test_the_default_is_the_context_of_a_model(length):
     assert len(str(result)) <= 60_000
 
 
-async def test_what_fits_without_blanks_is_not_cut():
+async def test_what_fits_without_spaces_is_not_cut():
     value = list(range(1000))
-    room = len(dump_json(value))
+    limit = len(dump_json(value))
 
-    whole, cut = [await read(value, max_output_chars=most) for most in (room, room - 1)]
+    whole, cut = [await read(value, max_output_chars=most) for most in (limit, limit - 1)]
 
-    assert len(json.dumps(value)) > room
+    assert len(json.dumps(value)) > limit
     assert (whole.output, "truncated" in whole.metadata) == (value, False)
     assert "truncated" in cut.metadata
 
@@ -98,7 +98,7 @@ DROP = ("*_url", "url", "node_id", "_links")
     ],
     ids=["defaults", "the defaults", "drop", "one pattern", "both", "case and wildcards"],
 )  # fmt: skip
-async def test_members_are_left_out_at_any_depth(settings, expected):
+async def test_properties_are_left_out_at_any_depth(settings, expected):
     result = await read([ISSUE], **settings)
 
     assert result.output == [expected]
@@ -114,7 +114,7 @@ async def test_what_is_left_out_is_counted():
 
 
 @pytest.mark.parametrize(
-    ("answer", "expected"),
+    ("body", "expected"),
     [
         ([1, 2, 3], [1, 2, "… 1 of 3 items left out; max_items is 2"]),
         ([1, 2], [1, 2]),
@@ -125,8 +125,8 @@ async def test_what_is_left_out_is_counted():
         (7, 7),
     ],
 )
-async def test_lists_are_cut_with_the_count_of_the_others(answer, expected):
-    assert (await read(answer, max_items=2)).output == expected
+async def test_lists_are_cut_with_the_count_of_the_others(body, expected):
+    assert (await read(body, max_items=2)).output == expected
 
 
 async def test_a_list_that_is_cut_twice_counts_all_of_its_items():
@@ -154,24 +154,24 @@ PAIRS = [{"id": n, "user": {"name": f"n{n}"}, "label_url": "x"} for n in range(3
         ("sort_by(@, &id)[-1].user", {"name": "n2"}),
     ],
 )
-async def test_fields_choose_parts_of_an_answer(expression, expected):
+async def test_fields_choose_parts_of_a_response(expression, expected):
     result = await toolset_of(PAIRS).call("read", {}, fields=expression)
 
     assert (result.success, result.output) == (True, expected)
-    told = result.metadata.get("shaped", {})
-    assert told.get("fields", "") == expression
+    shaping = result.metadata.get("shaped", {})
+    assert shaping.get("fields", "") == expression
 
 
-def shaped_tool(shape, answer=PAIRS, **settings):
+def shaped_tool(shape, body=PAIRS, **settings):
     """Return a toolset whose tool has a shape of its own, as a configuration gives it."""
-    toolset = toolset_of(answer, **settings)
+    toolset = toolset_of(body, **settings)
     tool = toolset["read"]
     tool._operation = replace(tool.operation, answer=shape)
     return toolset
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("options", "expected"),
     [
         ({}, [{"id": 0}, {"id": 1}, "… 1 of 3 items left out; max_items is 2"]),
         ({"max_items": 0}, [{"id": n} for n in range(3)]),
@@ -183,11 +183,11 @@ def shaped_tool(shape, answer=PAIRS, **settings):
     ],
     ids=["none", "no limit", "nothing dropped", "all dropped", "fields", "whole", "a shape"],
 )  # fmt: skip
-async def test_a_call_counts_before_the_tool_and_the_tool_before_the_settings(given, expected):
+async def test_a_call_counts_before_the_tool_and_the_tool_before_the_settings(options, expected):
     shape = AnswerShape(max_items=2, fields="[].{id: id, label_url: label_url}")
     toolset = shaped_tool(shape, drop="*_url", max_items=1)
 
-    result = await toolset["read"].execute({}, context={"answer": given})
+    result = await toolset["read"].execute({}, context={"answer": options})
 
     if expected is None:
         items = [{name: pair[name] for name in ("id", "user")} for pair in PAIRS[:2]]
@@ -259,7 +259,7 @@ HUGE = [
 @pytest.mark.long
 @pytest.mark.untraced
 @pytest.mark.parametrize("expression", HUGE, ids=range(len(HUGE)))
-async def test_work_that_grows_is_ended_and_the_answer_kept(expression):
+async def test_work_that_grows_is_ended_and_the_response_kept(expression):
     started = time.process_time()
 
     result = await toolset_of(PAIRS).call("write", {}, fields=expression)
@@ -287,7 +287,7 @@ async def test_work_that_grows_is_ended_and_the_answer_kept(expression):
         ("sort_by(@, &user)", "sort_by() takes string or number, not object"),
     ],
 )
-async def test_fields_that_fail_keep_the_answer_of_a_call_that_was_made(expression, why):
+async def test_fields_that_fail_keep_the_response_of_a_call_that_was_made(expression, why):
     result = await toolset_of(PAIRS).call("write", {}, fields=expression)
 
     assert result.success
@@ -298,7 +298,7 @@ async def test_fields_that_fail_keep_the_answer_of_a_call_that_was_made(expressi
 
 
 @pytest.mark.parametrize("media_type", ["text/plain", "image/png", "application/octet-stream"])
-async def test_answers_that_are_not_json_stay_whole(media_type):
+async def test_responses_that_are_not_json_stay_whole(media_type):
     toolset = toolset_of(b"hello", media_type=media_type, drop="*", nulls=False, max_items=1)
 
     plain, chosen = await toolset.call("read", {}), await toolset.call("read", {}, fields="a")
@@ -324,7 +324,7 @@ async def test_lines_and_events_are_shaped_like_json(media_type, body, expressio
     assert result.output == [1, 3]
 
 
-async def test_error_answers_stay_whole():
+async def test_error_responses_stay_whole():
     body = {"message": "no", "docs_url": "u", "errors": [1, 2, 3], "x": None}
     root = document({"/x": {"get": operation(operationId="read")}})
     settings = Settings(drop="*", nulls=False, max_items=1)
@@ -354,7 +354,7 @@ async def test_secrets_are_masked_before_parts_are_chosen():
 
 
 @pytest.mark.long
-async def test_large_answers_leave_the_event_loop_free():
+async def test_large_responses_leave_the_event_loop_free():
     items = [{"id": n, "a_url": "x" * 50, "b": None, "c": {"d": [1, 2, 3]}} for n in range(20_000)]
     shape = {"fields": "[?id > `10`].{id: id, c: c.d, u: a_url}", "max_items": 100}
 
@@ -368,7 +368,7 @@ async def test_large_answers_leave_the_event_loop_free():
     assert set(counts) == {20_000 - 11 - 100}
 
 
-async def test_the_context_of_a_call_reaches_an_answer_through_langchain():
+async def test_the_context_of_a_call_reaches_a_response_through_langchain():
     (tool, _) = langchain.to_structured_tools(toolset_of(PAIRS), context={"fields": "[].id"})
 
     message = await tool.ainvoke({"type": "tool_call", "id": "1", "name": "read", "args": {}})
@@ -376,7 +376,7 @@ async def test_the_context_of_a_call_reaches_an_answer_through_langchain():
     assert message.content == "[0,1,2]"
 
 
-async def test_parts_of_a_beginning_are_told_to_be_that():
+async def test_parts_of_a_beginning_are_marked_as_such():
     toolset = toolset_of([1] * 300_000, max_output_chars=1000)
 
     result = await toolset.call("read", {}, fields="length(@)")
@@ -386,7 +386,7 @@ async def test_parts_of_a_beginning_are_told_to_be_that():
 
 
 @pytest.mark.parametrize("expression", ["@", "[]", "to_string(@)", "{a: {b: @}}", "[[@]]"])
-async def test_a_deep_answer_can_be_chosen_from(expression):
+async def test_a_deep_response_can_be_chosen_from(expression):
     result = await toolset_of(b"[" * 190 + b"]" * 190).call("read", {}, fields=expression)
 
     assert (result.success, result.header_note) == (True, "")

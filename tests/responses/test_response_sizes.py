@@ -15,8 +15,8 @@ from openapi_tools.responses.response_shape import make_shaper
 
 def hundred_of(root, path):
     """Return a list of 100 items as the document's own example shows one, or None."""
-    answer = follow_references(root, root["paths"][path]["get"]["responses"].get("200", {}))
-    examples = answer.get("content", {}).get("application/json", {}).get("examples", {})
+    response = follow_references(root, root["paths"][path]["get"]["responses"].get("200", {}))
+    examples = response.get("content", {}).get("application/json", {}).get("examples", {})
     for example in examples.values():
         match follow_references(root, example).get("value"):
             case [dict() as item, *_]:
@@ -40,11 +40,11 @@ PET = {
     "type": "object",
     "properties": {"id": {}, "name": {"type": "string"}, "photo_url": {"type": "string"}},
 }
-ANSWER = {"200": {"description": "", "content": {"application/json": {"schema": {
+RESPONSES = {"200": {"description": "", "content": {"application/json": {"schema": {
     "type": "array", "items": PET}}}}}  # fmt: skip
 DOCUMENT = document(
-    {"/pets": {"get": operation(operationId="list_pets", responses=ANSWER),
-               "post": operation(operationId="add_pet", responses=ANSWER)}},
+    {"/pets": {"get": operation(operationId="list_pets", responses=RESPONSES),
+               "post": operation(operationId="add_pet", responses=RESPONSES)}},
     servers=[{"url": "http://127.0.0.1:9"}],
 )  # fmt: skip
 CONFIG = {
@@ -54,7 +54,7 @@ CONFIG = {
     },
 }
 PETS = [{"id": n, "name": None if n == 1 else f"p{n}", "photo_url": "x"} for n in range(4)]
-SHOWN = '[{"n":"p0"},{},"… 2 of 4 items left out; max_items is 2"]'
+SHORTENED = '[{"n":"p0"},{},"… 2 of 4 items left out; max_items is 2"]'
 ADDED = '[{"id":0,"name":"p0"},{"id":1},{"id":2,"name":"p2"},{"id":3,"name":"p3"}]'
 
 
@@ -71,7 +71,7 @@ async def shaped(request, recorder, tmp_path):
         yield package.load(base_url=recorder.url)
 
 
-async def test_a_whole_answer_for_a_program_lacks_only_dropped_members(shaped):
+async def test_a_whole_response_for_a_program_lacks_only_dropped_properties(shaped):
     lengths = []
     async with shaped:
         shaped.add_output_guardrails([lambda result, _: lengths.append(len(result.output))])
@@ -82,25 +82,25 @@ async def test_a_whole_answer_for_a_program_lacks_only_dropped_members(shaped):
     assert lengths == [4]
 
 
-async def test_a_configured_answer_is_that_of_its_tool(shaped):
+async def test_a_configured_response_is_that_of_its_tool(shaped):
     async with shaped:
         result = await shaped.call("list_pets", {})
         added = await shaped.call("add_pet", {})
 
-    assert (str(result), str(added)) == (SHOWN, ADDED)
+    assert (str(result), str(added)) == (SHORTENED, ADDED)
     assert result.metadata["shaped"]["fields"] == "[].{n: name, photo_url: photo_url}"
 
 
 async def test_a_call_counts_before_a_configured_tool(shaped):
     async with shaped:
         result = await shaped.call("list_pets", {}, fields="[-1]")
-        known = shaped["list_pets"].answer_schema is not None
+        has_schema = shaped["list_pets"].answer_schema is not None
         misspelt = await shaped.call("list_pets", {}, fields="[].nmae")
         wrong = await shaped.call("list_pets", {}, fields="[].")
 
     assert result.output == {"id": 3, "name": "p3"}
-    assert misspelt.is_error is known
-    assert not known or "did you mean name?" in str(misspelt)
+    assert misspelt.is_error is has_schema
+    assert not has_schema or "did you mean name?" in str(misspelt)
     assert (wrong.error["type"], wrong.metadata) == ("invalid_input", {})
 
 

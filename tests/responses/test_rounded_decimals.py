@@ -34,7 +34,7 @@ async def test_a_decimal_with_more_digits_than_a_float_keeps_has_a_note(number):
 
 
 @pytest.mark.parametrize(
-    ("body", "shown"),
+    ("body", "number"),
     [
         ('{"p":123456789012345678901234567890}', "123456789012345678901234567890"),
         ('{"p":9007199254740993}', "9007199254740993"),
@@ -49,10 +49,10 @@ async def test_a_decimal_with_more_digits_than_a_float_keeps_has_a_note(number):
         ('{"p":1e400}', "Infinity"),
     ],
 )
-async def test_other_numbers_have_none(body, shown):
+async def test_other_numbers_have_none(body, number):
     result, _ = await call_once(response(body.encode()))
 
-    assert shown in str(result)
+    assert number in str(result)
     assert ROUNDED not in result.metadata.get("notes", [])
 
 
