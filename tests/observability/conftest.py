@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 class Watched(Observers):
     """Observers that report to given providers as to those of the process."""
 
-    def __init__(self, providers, *known):
-        super().__init__(*known)
+    def __init__(self, providers, *arguments):
+        super().__init__(*arguments)
         self.providers = providers
 
     def _find_telemetry(self):
@@ -47,16 +47,18 @@ class Sdk:
         self.tracers.add_span_processor(SimpleSpanProcessor(self._spans))
         self.meters = MeterProvider([self._reader])
 
-    def watch(self, toolset: Toolset, **others: Any) -> Toolset:
+    def watch(self, toolset: Toolset, **options: Any) -> Toolset:
         """Have a toolset report here, or to others, as it reports to the providers of a process."""
-        known = toolset.session.observers
-        toolset.session._observers = self.observers(known._address, known._redact, **others)
+        observers = toolset.session.observers
+        toolset.session._observers = self.observers(
+            observers._address, observers._redact, **options
+        )
         return toolset
 
-    def observers(self, *known: Any, **others: Any) -> Observers:
+    def observers(self, *arguments: Any, **options: Any) -> Observers:
         """Return observers that report here."""
-        providers = {"tracer_provider": self.tracers, "meter_provider": self.meters, **others}
-        return Watched(providers, *known)
+        providers = {"tracer_provider": self.tracers, "meter_provider": self.meters, **options}
+        return Watched(providers, *arguments)
 
     @property
     def spans(self) -> list[Any]:
@@ -81,9 +83,9 @@ class Sdk:
         scopes = [
             scope for of in (data.resource_metrics if data else ()) for scope in of.scope_metrics
         ]
-        found = [metric for scope in scopes for metric in scope.metrics]
-        assert {metric.name for metric in found} <= {"http.client.request.duration"}
-        return [point for metric in found for point in metric.data.data_points]
+        metrics = [metric for scope in scopes for metric in scope.metrics]
+        assert {metric.name for metric in metrics} <= {"http.client.request.duration"}
+        return [point for metric in metrics for point in metric.data.data_points]
 
     def as_text(self) -> str:
         return "".join(span.to_json() for span in self.spans) + str(self.measured)
@@ -91,7 +93,7 @@ class Sdk:
 
 @pytest.fixture
 def sdk():
-    made = Sdk()
-    yield made
-    made.tracers.shutdown()
-    made.meters.shutdown()
+    instance = Sdk()
+    yield instance
+    instance.tracers.shutdown()
+    instance.meters.shutdown()

@@ -52,19 +52,22 @@ BUSY = Answer(503, [("Retry-After", "0")])
 OK = b"HTTP/1.1 200 OK\r\n"
 
 
-def pets(url, client=None, **given):
+def pets(url, client=None, **options):
     """The tools of an API at `url`, `get_pet` and `add_pet`, that wants two keys."""
-    wanted = {"components": {"securitySchemes": SCHEMES}, "security": [{"header": [], "query": []}]}
-    made = document(PATHS, servers=[{"url": f"{url}/v1"}], **wanted)
-    settings = Settings(**{"timeout": 10, **given})
-    return load_tools(made, credentials=SECRETS, settings=settings, client=client)
+    security = {
+        "components": {"securitySchemes": SCHEMES},
+        "security": [{"header": [], "query": []}],
+    }
+    root = document(PATHS, servers=[{"url": f"{url}/v1"}], **security)
+    settings = Settings(**{"timeout": 10, **options})
+    return load_tools(root, credentials=SECRETS, settings=settings, client=client)
 
 
-def answering(handle=lambda _: httpx.Response(200)):
+def client_of(handle=lambda _: httpx.Response(200)):
     return httpx.AsyncClient(transport=httpx.MockTransport(handle))
 
 
-def told(toolset):
+def collect_events(toolset):
     events: list[Event] = []
     toolset.subscribe(events.append)
     return events
@@ -74,11 +77,11 @@ async def get_pet(toolset, call_id="c1"):
     return await toolset["get_pet"].execute({"petId": 7, "_tool_call_id": call_id})
 
 
-async def observed(sdk, url, *given, **settings):
+async def observe_call(sdk, url, *arguments, **settings):
     """Return what one call tells, and its result."""
-    made = pets(url, *given, **settings)
-    async with sdk.watch(made) if sdk else made as toolset:
-        events = told(toolset)
+    tools = pets(url, *arguments, **settings)
+    async with sdk.watch(tools) if sdk else tools as toolset:
+        events = collect_events(toolset)
         return events, await get_pet(toolset)
 
 
@@ -100,7 +103,7 @@ async def call_again(sdk):
                     await peer.write(answer())
 
     async with Faults(behave) as server:
-        events, result = await observed(sdk, server.url, retries=2)
+        events, result = await observe_call(sdk, server.url, retries=2)
     assert len(server.requests) == 4
     return events, result
 
@@ -108,7 +111,9 @@ async def call_again(sdk):
 # Subscribers
 
 
-async def test_each_retry_is_told_with_its_cause_and_a_redirect_is_a_request_but_no_attempt(sdk):
+async def test_each_retry_is_reported_with_its_cause_and_a_redirect_is_a_request_but_no_attempt(
+    sdk,
+):
     events, result = await call_again(sdk)
 
     facts = attrgetter("kind", "attempt", "attempts", "status", "error_type", "retry_after")
@@ -130,13 +135,13 @@ async def test_each_retry_is_told_with_its_cause_and_a_redirect_is_a_request_but
 async def test_a_request_with_a_newer_token_is_another_attempt(recorder, sdk):
     recorder.answers.append(Answer(401))
     tokens = iter(("stale-token", "fresh-token"))
-    made = document(
+    root = document(
         {"/a": {"get": operation(operationId="a", security=[{"token": []}])}},
         servers=[{"url": recorder.url}],
         components={"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
     )
-    async with sdk.watch(load_tools(made, credentials={"token": lambda: next(tokens)})) as toolset:
-        events = told(toolset)
+    async with sdk.watch(load_tools(root, credentials={"token": lambda: next(tokens)})) as toolset:
+        events = collect_events(toolset)
 
         result = await toolset["a"].execute({})
 
@@ -172,7 +177,7 @@ async def test_a_call_and_its_request_end_with_a_status_and_a_type_of_error(
     behave, status, of_call, of_request, sdk
 ):
     async with Faults(behave) as server:
-        events, _ = await observed(sdk, server.url, timeout=0.3, max_response_bytes=50)
+        events, _ = await observe_call(sdk, server.url, timeout=0.3, max_response_bytes=50)
 
     last = events[-1]
     assert (len(events), last.kind, last.status) == (2, "error" if of_call else "completed", status)
@@ -185,7 +190,7 @@ async def test_a_call_and_its_request_end_with_a_status_and_a_type_of_error(
 
 async def test_a_cancelled_call_says_so_and_leaves_no_span_open(sdk):
     async with Faults(hang) as server, sdk.watch(pets(server.url)) as toolset:
-        events = told(toolset)
+        events = collect_events(toolset)
         task = asyncio.create_task(get_pet(toolset))
         await server.until(lambda: bool(server.requests))
 
@@ -197,10 +202,10 @@ async def test_a_cancelled_call_says_so_and_leaves_no_span_open(sdk):
     assert [span.attributes["error.type"] for span in sdk.spans] == ["CancelledError"] * 2
 
 
-async def test_calls_that_a_closed_toolset_gives_up_are_told_as_errors(sdk):
+async def test_calls_that_a_closed_toolset_gives_up_are_reported_as_errors(sdk):
     async with Faults(hang) as server:
         toolset = sdk.watch(pets(server.url))
-        events = told(toolset)
+        events = collect_events(toolset)
         task = asyncio.create_task(get_pet(toolset))
         await server.until(lambda: bool(server.requests))
 
@@ -219,7 +224,7 @@ async def test_calls_that_a_closed_toolset_gives_up_are_told_as_errors(sdk):
 
 async def test_what_is_refused_before_sending_has_no_attempt(recorder):
     async with pets(recorder.url) as toolset:
-        events = told(toolset)
+        events = collect_events(toolset)
 
         await toolset["get_pet"].execute({"petId": "seven"})
         toolset.add_input_guardrails([lambda call, context: False])
@@ -243,17 +248,19 @@ def withhold(result, context):
     [(withhold, "denied"), (lambda *_: ToolResult(success=False, error={"status": "x"}), "_OTHER")],
     ids=["denied", "a result of its own"],
 )
-async def test_the_end_that_is_told_is_the_one_that_guardrails_let_through(guard, kind, recorder):
+async def test_the_end_that_is_reported_is_the_one_that_guardrails_let_through(
+    guard, kind, recorder
+):
     async with pets(recorder.url) as toolset:
         toolset.add_output_guardrails([guard])
-        events = told(toolset)
+        events = collect_events(toolset)
 
         await get_pet(toolset)
 
     assert (events[-1].error_type, events[-1].status, events[-1].attempts) == (kind, None, 1)
 
 
-async def test_a_subscriber_is_told_until_it_unsubscribes(recorder):
+async def test_a_subscriber_gets_events_until_it_unsubscribes(recorder):
     first, second, once = [], [], []
 
     def leave_at_once(event):
@@ -298,7 +305,7 @@ async def test_a_subscriber_that_raises_changes_no_call(recorder, caplog):
 
     async with pets(recorder.url) as toolset:
         toolset.subscribe(fail)
-        events = told(toolset)
+        events = collect_events(toolset)
 
         results = [await get_pet(toolset) for _ in range(2)]
 
@@ -307,9 +314,9 @@ async def test_a_subscriber_that_raises_changes_no_call(recorder, caplog):
     assert ["subscriber" in record.getMessage() for record in caplog.records] == [True]
 
 
-async def test_an_operation_without_a_server_is_told_by_its_path():
+async def test_an_operation_without_a_server_is_identified_by_its_path():
     async with load_tools(document(PATHS)) as toolset:
-        events = told(toolset)
+        events = collect_events(toolset)
         await get_pet(toolset)
 
     assert {event.url for event in events} == {"/pets/{petId}"}
@@ -317,7 +324,7 @@ async def test_an_operation_without_a_server_is_told_by_its_path():
 
 def test_a_url_has_no_query_no_secret_and_no_line_break():
     looking = Observers(lambda _: "https://api.test/s3cret", lambda text: text.replace("s3", "*"))
-    events = told(looking)
+    events = collect_events(looking)
 
     with looking.observe("a", Operation("GET", "/a\r\nb?key={key}"), call_id="s3"):
         pass
@@ -330,7 +337,7 @@ def test_a_url_has_no_query_no_secret_and_no_line_break():
 
 
 @pytest.mark.parametrize("observed", [True, False])
-async def test_a_call_from_a_guardrail_is_told_of_by_its_own_observers_only(
+async def test_a_call_from_a_guardrail_is_reported_by_its_own_observers_only(
     observed, recorder, sdk
 ):
     async with sdk.watch(pets(recorder.url)) as toolset, pets(recorder.url) as other:
@@ -339,7 +346,7 @@ async def test_a_call_from_a_guardrail_is_told_of_by_its_own_observers_only(
             await get_pet(toolset if observed else other)
 
         toolset["add_pet"].add_input_guardrails([look_first])
-        events = told(toolset)
+        events = collect_events(toolset)
 
         await toolset["add_pet"].execute({})
 
@@ -406,11 +413,11 @@ async def test_a_record_says_in_words_and_as_data_what_happened(caplog):
     caplog.set_level(logging.DEBUG, "openapi_tools.calls")
 
     await call_again(None)
-    await observed(None, "http://127.0.0.1", answering(lambda _: httpx.Response(500)))
+    await observe_call(None, "http://127.0.0.1", client_of(lambda _: httpx.Response(500)))
 
     records = [record for record in caplog.records if record.name == "openapi_tools.calls"]
     words = [record.getMessage().partition("{petId} ")[2] for record in records]
-    assert [re.sub(r"\d\S* s", "N s", said) for said in words] == [
+    assert [re.sub(r"\d\S* s", "N s", line) for line in words] == [
         "started",
         "will be retried in N s (status 503)",
         "will be retried in N s (connection)",
@@ -428,7 +435,7 @@ async def test_no_secret_is_in_an_event_a_record_or_a_span(recorder, sdk, caplog
     caplog.set_level(logging.DEBUG)
     recorder.answer = Answer(404, body=b'{"you sent": "header-key-0123 and query-key-4567"}')
     async with sdk.watch(pets(recorder.url)) as toolset:
-        events = told(toolset)
+        events = collect_events(toolset)
 
         for identifier in (*SECRETS.values(), "c1"):
             call = {"petId": 7, "q": "my words", "_tool_call_id": identifier}
@@ -437,11 +444,11 @@ async def test_no_secret_is_in_an_event_a_record_or_a_span(recorder, sdk, caplog
     sent = recorder.last
     assert (sent.header("x-header"), "query-key-4567" in sent.target) == ("header-key-0123", True)
     assert (len(events), len(sdk.calls), len(sdk.requests)) == (6, 3, 3)
-    own = [vars(record) for record in caplog.records if record.name == "openapi_tools.calls"]
-    assert len(own) == 6
-    for text in (str(events), sdk.as_text(), str(own), caplog.text):
+    records = [vars(record) for record in caplog.records if record.name == "openapi_tools.calls"]
+    assert len(records) == 6
+    for text in (str(events), sdk.as_text(), str(records), caplog.text):
         assert [secret for secret in SECRETS.values() if secret in text] == []
-    for text in (str(events), sdk.as_text(), str(own)):
+    for text in (str(events), sdk.as_text(), str(records)):
         assert "my" not in text.replace("my_", "")
     assert sdk.requests[0].attributes["url.full"].endswith("?q=REDACTED&X-query=REDACTED")
 
@@ -453,13 +460,13 @@ async def test_a_call_is_two_events_and_a_span_and_each_request_a_client_span_be
     recorder, sdk
 ):
     async with sdk.watch(pets(recorder.url)) as toolset:
-        events = told(toolset)
+        events = collect_events(toolset)
         await get_pet(toolset, "c" * 1000)
 
-    told_of = ("get_pet", "GET", f"{recorder.url}/v1/pets/{{petId}}", "c" * 1000)
+    facts = ("get_pet", "GET", f"{recorder.url}/v1/pets/{{petId}}", "c" * 1000)
     assert [(e.kind, e.status, e.tool, e.method, e.url, e.call_id) for e in events] == [
-        ("started", None, *told_of),
-        ("completed", 200, *told_of),
+        ("started", None, *facts),
+        ("completed", 200, *facts),
     ]
     [call], [sent] = sdk.calls, sdk.requests
     assert (call.name, sent.name) == ("execute_tool get_pet", "GET /v1/pets/{petId}")
@@ -501,12 +508,14 @@ async def test_every_name_is_one_of_the_semantic_conventions(sdk, monkeypatch):
     monkeypatch.setenv("OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS", "POST")
     homes = (error_attributes, gen_ai_attributes, http_attributes, network_attributes)
     homes += (server_attributes, url_attributes, url_in_development)
-    known = {value for home in homes for value in vars(home).values() if isinstance(value, str)}
+    conventions = {
+        value for home in homes for value in vars(home).values() if isinstance(value, str)
+    }
 
     await call_again(sdk)
 
     used = {name for span in sdk.spans for name in span.attributes}
-    assert used - known == set()
+    assert used - conventions == set()
     assert len(used) == 13
     # The package of the conventions may be a version behind that of the API.
     versions = {span.instrumentation_scope.schema_url for span in sdk.spans}
@@ -518,7 +527,7 @@ async def test_every_name_is_one_of_the_semantic_conventions(sdk, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("url", "shown", "address", "port"),
+    ("url", "visible_url", "address", "port"),
     [
         ("https://api.test", "https://api.test", "api.test", 443),
         ("http://api.test", "http://api.test", "api.test", 80),
@@ -528,16 +537,18 @@ async def test_every_name_is_one_of_the_semantic_conventions(sdk, monkeypatch):
         (f"http://a.test/{SECRETS['header']}", "http://a.test/***", "a.test", 80),
     ],
 )
-async def test_the_server_of_a_request_is_told_by_name_and_port(url, shown, address, port, sdk):
-    await observed(sdk, url, answering())
+async def test_the_server_of_a_request_is_reported_by_name_and_port(
+    url, visible_url, address, port, sdk
+):
+    await observe_call(sdk, url, client_of())
 
     attributes = sdk.requests[0].attributes
-    assert attributes["url.full"] == f"{shown}/v1/pets/7?X-query=REDACTED"
+    assert attributes["url.full"] == f"{visible_url}/v1/pets/7?X-query=REDACTED"
     assert (attributes["server.address"], attributes["server.port"]) == (address, port)
 
 
 @pytest.mark.parametrize(
-    ("method", "known", "name", "counted", "original"),
+    ("method", "known_methods", "name", "counted", "original"),
     [
         ("PATCH", None, "PATCH /p", "PATCH", None),
         ("QUERY", None, "QUERY /p", "QUERY", None),
@@ -547,14 +558,14 @@ async def test_the_server_of_a_request_is_told_by_name_and_port(url, shown, addr
     ],
 )
 async def test_a_method_that_is_not_known_is_one_of_many(
-    method, known, name, counted, original, monkeypatch, sdk
+    method, known_methods, name, counted, original, monkeypatch, sdk
 ):
-    if known is not None:
-        monkeypatch.setenv("OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS", known)
-    given = method if method == "PURGE" else method.lower()
-    made = documents.document(version="3.2.0", method=given)
+    if known_methods is not None:
+        monkeypatch.setenv("OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS", known_methods)
+    spelling = method if method == "PURGE" else method.lower()
+    root = documents.document(version="3.2.0", method=spelling)
     settings = Settings(base_url="http://api.test")
-    async with sdk.watch(load_tools(made, client=answering(), settings=settings)) as toolset:
+    async with sdk.watch(load_tools(root, client=client_of(), settings=settings)) as toolset:
         await toolset["call"].execute({})
 
     [sent] = sdk.requests
@@ -595,7 +606,7 @@ async def test_an_instrumented_client_makes_no_second_span(sdk, monkeypatch):
         seen.append(context.get_value("suppressed"))
         return httpx.Response(200)
 
-    async with sdk.watch(pets("http://127.0.0.1", answering(look))) as toolset:
+    async with sdk.watch(pets("http://127.0.0.1", client_of(look))) as toolset:
         toolset.add_input_guardrails([lambda *_: look() and None])
         toolset.add_output_guardrails([lambda *_: look() and None])
         await get_pet(toolset)
@@ -629,9 +640,9 @@ async def test_the_trace_context_goes_to_the_api_when_asked_for_but_no_baggage(r
 @pytest.mark.parametrize("why", ["not asked for", "no span", "another server"])
 async def test_the_trace_context_stays_at_home_otherwise(why, recorder, sdk):
     elsewhere = {"get": {**GET_PET, "servers": [{"url": recorder.url}]}}
-    made = document({"/pets/{petId}": elsewhere}, servers=[{"url": "http://127.0.0.1:9"}])
+    root = document({"/pets/{petId}": elsewhere}, servers=[{"url": "http://127.0.0.1:9"}])
     asked = Settings(trace_context=True)
-    away = load_tools(made, settings=asked) if why == "another server" else None
+    away = load_tools(root, settings=asked) if why == "another server" else None
     toolset = away or pets(recorder.url, trace_context=why == "no span")
     async with toolset if why == "no span" else sdk.watch(toolset):
         result = await get_pet(toolset)
