@@ -25,25 +25,27 @@ from openapi_tools.loading.page_detection import quote_step
 THINGS = {"type": "array", "items": {"type": "object", "properties": {"id": {"type": "string"}}}}
 
 
-def shaped(**properties):
+def object_of(**properties):
     return {"type": "object", "properties": properties}
 
 
 TEXT, FLAG, NUMBER = {"type": "string"}, {"type": "boolean"}, {"type": "integer"}
-CURSOR = shaped(things=THINGS, next_cursor=TEXT)
+CURSOR = object_of(things=THINGS, next_cursor=TEXT)
 RESPONSES = {
-    "/bodies": shaped(things=THINGS, next=TEXT),
-    "/cursors": shaped(things=THINGS, response_metadata=shaped(next_cursor=TEXT)),
-    "/counted": shaped(data=THINGS, page=NUMBER, total_pages=NUMBER),
-    "/offsets": shaped(total=NUMBER, items=THINGS),
-    "/ids": shaped(data=THINGS, has_more=FLAG),
-    "/json-api": shaped(data=THINGS, links=shaped(next=TEXT)),
-    "/hal": shaped(_embedded=shaped(things=THINGS), _links=shaped(next=shaped(href=TEXT))),
-    "/odata": shaped(value=THINGS, **{"@odata.nextLink": TEXT}),
+    "/bodies": object_of(things=THINGS, next=TEXT),
+    "/cursors": object_of(things=THINGS, response_metadata=object_of(next_cursor=TEXT)),
+    "/counted": object_of(data=THINGS, page=NUMBER, total_pages=NUMBER),
+    "/offsets": object_of(total=NUMBER, items=THINGS),
+    "/ids": object_of(data=THINGS, has_more=FLAG),
+    "/json-api": object_of(data=THINGS, links=object_of(next=TEXT)),
+    "/hal": object_of(
+        _embedded=object_of(things=THINGS), _links=object_of(next=object_of(href=TEXT))
+    ),
+    "/odata": object_of(value=THINGS, **{"@odata.nextLink": TEXT}),
     "/failing": THINGS,
     "/busy": THINGS,
     **dict.fromkeys(("/looping", "/same", "/endless", "/hollow"), CURSOR),
-    "/leading": shaped(things=THINGS, next=TEXT),
+    "/leading": object_of(things=THINGS, next=TEXT),
 }
 """Schemas of answers that FastAPI does not know."""
 
@@ -57,9 +59,9 @@ def server():
         pageable = {"nextLinkName": "more", "itemName": "rows"}
         paths["/pageable"]["get"]["x-ms-pageable"] = pageable
         search = paths["/search"]["post"]
-        body = shaped(cursor=TEXT, query=TEXT)
+        body = object_of(cursor=TEXT, query=TEXT)
         search["requestBody"]["content"]["application/json"]["schema"] = body
-        response = shaped(results=THINGS, next_cursor=TEXT)
+        response = object_of(results=THINGS, next_cursor=TEXT)
         search["responses"]["200"]["content"]["application/json"]["schema"] = response
         for path, item in paths.items():
             for method, node in item.items():
