@@ -46,11 +46,11 @@ class Expression:
     def fits(self, node, form):
         if node is True or node == {}:
             return True
-        known = self.checkers.get(id(node))
-        if known is None:
+        entry = self.checkers.get(id(node))
+        if entry is None:
             checker = Checker({**node, "$defs": self.definitions})
-            known = self.checkers[id(node)] = (node, checker)
-        return known[1].fits(form)
+            entry = self.checkers[id(node)] = (node, checker)
+        return entry[1].fits(form)
 
     def written(self, node, value):
         node = self.followed(node)
@@ -81,38 +81,38 @@ class Expression:
 
     def of_union(self, branches, value):
         """Return the first form that an alternative accepts; JSON as text only without another."""
-        found = []
+        forms = []
         for branch in branches:
             with suppress(InexpressibleError):
                 form = self.written(branch, value)
                 if self.fits(branch, form):
-                    found.append(form)
-        if not found:
+                    forms.append(form)
+        if not forms:
             raise InexpressibleError(value)
-        found.sort(key=lambda form: isinstance(form, str) > isinstance(value, str))
-        return found[0]
+        forms.sort(key=lambda form: isinstance(form, str) > isinstance(value, str))
+        return forms[0]
 
     def of_pair(self, node, name, value):
-        members = self.followed(node).get("properties", {})
-        if members.keys() != {KEY, VALUE}:
+        properties = self.followed(node).get("properties", {})
+        if properties.keys() != {KEY, VALUE}:
             raise InexpressibleError(name)
-        return {KEY: name, VALUE: self.written(members[VALUE], value)}
+        return {KEY: name, VALUE: self.written(properties[VALUE], value)}
 
     def of_object(self, node, value):
-        members = node.get("properties", {})
-        if members.keys() == {ENTRIES} and ENTRIES not in value:
-            pairs = members[ENTRIES]["items"]
+        properties = node.get("properties", {})
+        if properties.keys() == {ENTRIES} and ENTRIES not in value:
+            pairs = properties[ENTRIES]["items"]
             return {ENTRIES: [self.of_pair(pairs, *pair) for pair in value.items()]}
         form, rest = {}, {}
-        for name, member in value.items():
-            shown = next((n for n in (name, *portable_names(name)) if n in members), None)
-            if shown is None:
-                rest[name] = member
+        for name, item in value.items():
+            wire_name = next((n for n in (name, *portable_names(name)) if n in properties), None)
+            if wire_name is None:
+                rest[name] = item
             else:
-                form[shown] = self.written(members[shown], member)
+                form[wire_name] = self.written(properties[wire_name], item)
         form |= self.of_rest(node, rest, form)
         if self.null_for_absent:
-            form |= {name: None for name in members if name not in form}
+            form |= {name: None for name in properties if name not in form}
         return form
 
     def of_rest(self, node, rest, form):

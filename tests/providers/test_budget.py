@@ -35,14 +35,14 @@ NAMES = [f"argument_number_{index}" for index in range(800)]
 VALUES = [f"value-{index}" for index in range(400)]
 
 
-def tool_of(members, *, required=(), description="A tool.", name="t", **definitions):
-    schema = object_of(members, required=list(required), **SHUT)
+def tool_of(properties, *, required=(), description="A tool.", name="t", **definitions):
+    schema = object_of(properties, required=list(required), **SHUT)
     tool = written({**schema, "$defs": definitions} if definitions else schema, name=name)
     tool.description = description
     return tool
 
 
-def shown(tool, profile="openai", most=16_384, words="short"):
+def define_shortened(tool, profile="openai", most=16_384, words="short"):
     definition = define_tool(tool, profile, loosely=True, limits=DefinitionLimits(words, most))
     assert json_size(definition.value) <= most
     assert faults(profile, definition.value) == []
@@ -80,57 +80,59 @@ LARGE = {
 def test_every_definition_fits_and_takes_what_the_tool_takes(tool, profile, words):
     inputs = values(tool.input_schema, 3)
     for most in (16_384, 4_000, 2_048):
-        definition = shown(tool, profile, most, words)
+        definition = define_shortened(tool, profile, most, words)
 
-        assert lost(tool, definition, profile, inputs) == []
+        assert find_losses(tool, definition, profile, inputs) == []
 
 
-def lost(tool, definition, profile, inputs):
+def find_losses(tool, definition, profile, inputs):
     """Return inputs that a tool takes, but not as its definition has them written."""
     fits = Checker(tool.input_schema).fits
-    expression, found = expression_of(definition, profile), []
+    expression, losses = expression_of(definition, profile), []
     for value in filter(fits, inputs):
         try:
             restored = definition.restore(expression.of(value))
         except InexpressibleError:
-            found.append(value)
+            losses.append(value)
         else:
-            found += [] if fits(restored) else [(value, restored)]
-    return found
+            losses += [] if fits(restored) else [(value, restored)]
+    return losses
 
 
 @pytest.mark.parametrize("profile", ["openai", "gemini", "anthropic", "mcp", "openai_strict"])
-def test_arguments_without_room_are_named_and_may_be_given(profile):
+def test_arguments_that_do_not_fit_are_named_and_may_be_passed(profile):
     tool = LARGE["many arguments"]
 
-    definition = shown(tool, profile)
+    definition = define_shortened(tool, profile)
 
     schema = schema_of(profile, definition.value)
     assert 50 < len(schema["properties"]) < len(NAMES)
     assert "more arguments are accepted" in schema["description"]
     assert {*NAMES[600:610]} <= schema["properties"].keys()
-    wanted = dict.fromkeys([*NAMES[600:610], NAMES[799]], "a")
-    assert lost(tool, definition, profile, [wanted]) == []
+    arguments = dict.fromkeys([*NAMES[600:610], NAMES[799]], "a")
+    assert find_losses(tool, definition, profile, [arguments]) == []
 
 
 def test_titles_and_examples_go_before_words():
     tool = tool_of({"x": text(title="X of a tool", examples=["e" * 2_000], description=WORDS)})
 
-    definition = shown(tool, most=2_048, words="full")
+    definition = define_shortened(tool, most=2_048, words="full")
 
-    member = schema_of("openai", definition.value)["properties"]["x"]
-    assert member == {"type": "string", "description": WORDS}
+    part = schema_of("openai", definition.value)["properties"]["x"]
+    assert part == {"type": "string", "description": WORDS}
 
 
 def test_equal_parts_are_shared_before_words_go():
-    members = {f"a{n}": {**ADDRESS, "description": "Where it is, with `town`."} for n in range(60)}
-    schema = object_of(members)
+    properties = {
+        f"a{n}": {**ADDRESS, "description": "Where it is, with `town`."} for n in range(60)
+    }
+    schema = object_of(properties)
 
-    found = Shortener().fit(schema, json_size(schema) // 2)
+    result = Shortener().fit(schema, json_size(schema) // 2)
 
-    (name,) = found["$defs"]
-    assert set(map(json.dumps, found["properties"].values())) == {f'{{"$ref": "#/$defs/{name}"}}'}
-    assert found["$defs"][name] == members["a1"]
+    (name,) = result["$defs"]
+    assert set(map(json.dumps, result["properties"].values())) == {f'{{"$ref": "#/$defs/{name}"}}'}
+    assert result["$defs"][name] == properties["a1"]
     assert "$ref" not in json.dumps(Shortener().fit(schema, json_size(schema) // 2, sharing=False))
 
 
@@ -140,15 +142,15 @@ def test_the_largest_parts_at_a_depth_become_words_and_lost_definitions_go():
     schema = {**object_of({"large": large, "small": small}), "$defs": {"Leaf": object_of(leaves)}}
     left = cut_levels(schema, [1], 1)
 
-    found = cut_levels(schema, [1], json_size(schema) // 2)
+    result = cut_levels(schema, [1], json_size(schema) // 2)
 
-    assert "$defs" not in found
-    assert found["properties"]["small"] == small
-    assert found["properties"]["large"] == left["properties"]["large"]
+    assert "$defs" not in result
+    assert result["properties"]["small"] == small
+    assert result["properties"]["large"] == left["properties"]["large"]
     assert set(left["properties"]["large"]) == {"type", "description"}
-    same = json.loads(json.dumps(found))
-    assert cut_levels(schema, [1], json_size(found)) == same
-    assert cut_levels(schema, [1], json_size(found) - 1) == left
+    same = json.loads(json.dumps(result))
+    assert cut_levels(schema, [1], json_size(result)) == same
+    assert cut_levels(schema, [1], json_size(result) - 1) == left
 
 
 def test_a_reference_into_a_part_makes_words_of_the_part_and_of_what_is_in_it():
@@ -158,63 +160,63 @@ def test_a_reference_into_a_part_makes_words_of_the_part_and_of_what_is_in_it():
     holder = {**object_of({"outer": outer}), "allOf": [below]}
     schema = {**object_of({}), "allOf": [{"$ref": "#/$defs/Holder"}], "$defs": {"Holder": holder}}
 
-    for room in range(0, json_size(schema), 50):
-        found = cut_levels(schema, [1], room)
+    for limit in range(0, json_size(schema), 50):
+        result = cut_levels(schema, [1], limit)
         least = cut_levels(schema, [1], 0)
-        assert json_size(found) <= max(room, json_size(least))
+        assert json_size(result) <= max(limit, json_size(least))
     assert set(least["$defs"]["Holder"]["properties"]["outer"]) == {"type", "description"}
 
 
 def test_an_array_of_itself_can_become_words():
     cycle = {"$ref": "#/$defs/List"}
-    members = {f"a{n}": object_of({"deep": array(cycle), "x": TEXT}) for n in range(120)}
-    tool = tool_of({**members, "list": array(cycle)}, List=array(cycle))
+    properties = {f"a{n}": object_of({"deep": array(cycle), "x": TEXT}) for n in range(120)}
+    tool = tool_of({**properties, "list": array(cycle)}, List=array(cycle))
 
-    definition = shown(tool, most=4_096)
+    definition = define_shortened(tool, most=4_096)
 
     assert schema_of("openai", definition.value)["properties"]
 
 
-def test_a_schema_is_shortened_where_only_its_shared_parts_have_room():
-    members = {f"a{n}": {**ADDRESS, "title": f"Title {n}"} for n in range(60)}
-    schema = object_of(members)
+def test_a_schema_is_shortened_where_only_its_shared_parts_fit():
+    properties = {f"a{n}": {**ADDRESS, "title": f"Title {n}"} for n in range(60)}
+    schema = object_of(properties)
     least = json_size(Shortener().shorten_words(schema, json_size(schema) // 2))
 
     assert json_size(Shortener().shorten_words(schema, least)) == least
     assert Shortener().shorten_words(schema, least // 20) is schema
 
 
-def test_an_enumeration_without_room_is_said_in_words():
-    found = Shortener().fit(object_of({"x": text(enum=VALUES, description="Which")}), 700)
+def test_an_enumeration_that_does_not_fit_is_described_in_words():
+    result = Shortener().fit(object_of({"x": text(enum=VALUES, description="Which")}), 700)
 
-    member = found["properties"]["x"]
-    assert member["type"] == "string"
-    assert member["description"].startswith('Which. One of 400 values: "value-0", "value-1", ')
-    assert "enum" not in member
+    part = result["properties"]["x"]
+    assert part["type"] == "string"
+    assert part["description"].startswith('Which. One of 400 values: "value-0", "value-1", ')
+    assert "enum" not in part
 
 
 def test_what_a_cut_takes_away_is_named():
-    member = {**NESTED, "properties": {**NESTED["properties"], "note": TEXT}}
-    found = Shortener().fit(object_of({f"a{n}": member for n in range(40)}), 3_600, sharing=False)
+    part = {**NESTED, "properties": {**NESTED["properties"], "note": TEXT}}
+    result = Shortener().fit(object_of({f"a{n}": part for n in range(40)}), 3_600, sharing=False)
 
-    said = "Properties: deep (required), note."
-    assert found["properties"]["a39"] == {"type": "object", "description": said}
+    description = "Properties: deep (required), note."
+    assert result["properties"]["a39"] == {"type": "object", "description": description}
 
 
 def test_what_a_union_loses_is_named():
     branches = [{"title": f"Kind {n}", **object_of({f"m{n}": TEXT})} for n in range(3)]
 
-    found = Shortener().fit(object_of({"x": {"oneOf": branches}}), 200)
+    result = Shortener().fit(object_of({"x": {"oneOf": branches}}), 200)
 
-    said = "One of: object, object, object."
-    assert found["properties"]["x"] == {"type": "object", "description": said}
+    description = "One of: object, object, object."
+    assert result["properties"]["x"] == {"type": "object", "description": description}
 
 
 def test_a_cut_leaves_no_part_stricter():
     refused = {"not": object_of({"deep": NESTED}, required=["deep"])}
     tool = tool_of({f"a{n}": {**NESTED, **refused} for n in range(40)})
 
-    definition = shown(tool, most=3_000)
+    definition = define_shortened(tool, most=3_000)
 
     assert "not" not in json.dumps(schema_of("openai", definition.value)["properties"])
 
@@ -222,7 +224,7 @@ def test_a_cut_leaves_no_part_stricter():
 def test_the_strict_mode_gives_way_to_the_budget_and_says_so():
     tool = tool_of({f"a{n}": object_of({f"m{n}{k}": text() for k in range(9)}) for n in range(20)})
 
-    definition = shown(tool, "openai_strict", 4_000)
+    definition = define_shortened(tool, "openai_strict", 4_000)
 
     assert definition.value["function"]["strict"] is False
     assert "bytes; 4000 are allowed" in definition.notes[0]
@@ -230,8 +232,8 @@ def test_the_strict_mode_gives_way_to_the_budget_and_says_so():
 
 async def test_a_call_with_the_profile_of_a_definition_that_gave_way_keeps_null():
     maybe = {"type": ["string", "null"]}
-    members = {f"a{n}": object_of({f"m{n}{k}": maybe for k in range(20)}) for n in range(40)}
-    schema = object_of(members)
+    properties = {f"a{n}": object_of({f"m{n}{k}": maybe for k in range(20)}) for n in range(40)}
+    schema = object_of(properties)
     paths = {"/x": {"post": {"requestBody": {"content": {"application/json": {"schema": schema}}}}}}
     toolset = load_tools(document(paths), base_url="http://a.example", dry_run=True)
     (tool,) = toolset
@@ -285,9 +287,9 @@ def test_definitions_are_made_once_and_their_dicts_are_the_callers():
 @settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
 @given(pairs(), st.integers(2_048, 4_000), st.sampled_from(PROFILES), st.integers(1, 30))
 def test_any_schema_fits_any_budget_and_takes_what_it_took(pair, most, profile, times):
-    own = {key: value for key, value in pair[0].items() if key != "$defs"}
-    members = {f"x{n}": {**own, "description": WORDS} for n in range(times)}
-    tool = tool_of(members, **pair[0]["$defs"])
+    inner = {key: value for key, value in pair[0].items() if key != "$defs"}
+    properties = {f"x{n}": {**inner, "description": WORDS} for n in range(times)}
+    tool = tool_of(properties, **pair[0]["$defs"])
     checker = Checker(tool.input_schema)
     assume(not checker.notes)
     try:
@@ -299,5 +301,5 @@ def test_any_schema_fits_any_budget_and_takes_what_it_took(pair, most, profile, 
     except (CannotExpress, ImpossibleError):
         assume(False)
     assert json_size(definition.value) <= most
-    kept = [value for value in inputs if lost(tool, whole, profile, [value]) == []]
-    assert lost(tool, definition, profile, kept) == []
+    kept = [value for value in inputs if find_losses(tool, whole, profile, [value]) == []]
+    assert find_losses(tool, definition, profile, kept) == []

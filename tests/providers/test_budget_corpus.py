@@ -35,10 +35,10 @@ def test_every_tool_has_a_definition_in_the_budget_that_takes_what_the_tool_take
         memory, whole = Memory(), Memory()
         defined = {tool.name: define_tool(tool, profile, memory, loosely=True) for tool in toolset}
 
-        shown = [definition.value for definition in defined.values()]
-        assert [one.get("function", one)["name"] for one in shown] == list(defined)
-        assert [size for one in shown if (size := len(json.dumps(one))) > MOST] == []
-        assert [fault for one in shown for fault in faults(profile, one)] == []
+        written = [definition.value for definition in defined.values()]
+        assert [one.get("function", one)["name"] for one in written] == list(defined)
+        assert [size for one in written if (size := len(json.dumps(one))) > MOST] == []
+        assert [fault for one in written for fault in faults(profile, one)] == []
         if profile == "openai_strict":
             assert all(d.notes or d.value["function"]["strict"] for d in defined.values())
         assert lost_inputs(tried, profile, defined, inputs, fits, whole) == []
@@ -49,17 +49,17 @@ def lost_inputs(toolset, profile, defined, inputs, fits, memory):
     lost = []
     for tool in toolset:
         definition = defined[tool.name]
-        for value, restored in sent(definition, profile, inputs[tool.name]):
+        for value, restored in send_inputs(definition, profile, inputs[tool.name]):
             if restored is None:
                 whole = define_tool(tool, profile, memory, loosely=True, limits=WHOLE)
-                is_lost = next(sent(whole, profile, [value]))[1] is not None
+                is_lost = next(send_inputs(whole, profile, [value]))[1] is not None
                 lost += [(tool.name, value)] if is_lost else []
             elif not fits[tool.name](restored):
                 lost.append((tool.name, value, restored))
     return lost
 
 
-def sent(definition, profile, inputs):
+def send_inputs(definition, profile, inputs):
     """Yield inputs with what comes of them if a model gives them; None if it cannot."""
     expression = expression_of(definition, profile)
     for value in inputs:
@@ -83,23 +83,23 @@ class Quick(Turns):
 
 def inputs_of(toolset, entry):
     """Return inputs of each tool: made ones, and those that the document shows."""
-    found = {tool.name: list(made_inputs(tool)) for tool in toolset}
+    inputs = {tool.name: list(generate_inputs(tool)) for tool in toolset}
     tools = tools_by_place(toolset)
     for method, path, _, holder, schema, _ in json_bodies(toolset.document, entry.version):
         tool = tools.get((method, path))
         if tool is None or tool.operation.body is None:
             continue
-        base = found[tool.name][0] if found[tool.name] else {}
+        base = inputs[tool.name][0] if inputs[tool.name] else {}
         fed = {tool.operation.body.argument, *(i.argument for i in tool.operation.body.properties)}
-        others = {name: value for name, value in base.items() if name not in fed}
+        rest = {name: value for name, value in base.items() if name not in fed}
         for value in shown_values(toolset.document, holder, schema):
             arguments = as_arguments(value, tool.operation.body)
             if isinstance(arguments, dict):
-                found[tool.name].append({**others, **arguments})
-    return found
+                inputs[tool.name].append({**rest, **arguments})
+    return inputs
 
 
-def made_inputs(tool):
+def generate_inputs(tool):
     schema = tool.input_schema
     yield sample(schema, schema)
     if len(json.dumps(schema)) > MOST // 2:

@@ -39,15 +39,15 @@ def check_types(place, definitions):
     """Fail unless the package takes each definition, with every key of it."""
     adapter = adapter_of(*place)
     for definition in definitions:
-        taken = adapter.validate_python(definition)
-        if hasattr(taken, "model_dump"):
-            taken = taken.model_dump(by_alias=True, exclude_none=True, mode="json")
+        result = adapter.validate_python(definition)
+        if hasattr(result, "model_dump"):
+            result = result.model_dump(by_alias=True, exclude_none=True, mode="json")
             aliases = {"parametersJsonSchema": "parameters_json_schema",
                        "responseJsonSchema": "response_json_schema"}  # fmt: skip
-            taken = {aliases.get(key, key): value for key, value in taken.items()}
-        elif "tools" in taken:
-            taken = {**taken, "tools": list(taken["tools"])}  # read one by one
-        assert taken == definition
+            result = {aliases.get(key, key): value for key, value in result.items()}
+        elif "tools" in result:
+            result = {**result, "tools": list(result["tools"])}  # read one by one
+        assert result == definition
 
 
 @pytest.fixture(scope="module", params=corpus.parameters(corpus.entries()))

@@ -32,8 +32,8 @@ def spaces_of(operations):
     return {space["name"]: [tool["name"] for tool in space["tools"]] for space in spaces}
 
 
-def numbered_operations(count, **members):
-    return [Operation(f"op_{number}", **members) for number in range(count)]
+def numbered_operations(count, **fields):
+    return [Operation(f"op_{number}", **fields) for number in range(count)]
 
 
 def test_nine_functions_of_a_tag_stay_together():

@@ -38,11 +38,11 @@ from openapi_tools.providers.definitions import (
 from openapi_tools.providers.restore import Restorer
 
 
-def restored(member, profile, value):
+def restore_value(part, profile, value):
     """Return what becomes of an optional argument on its way back."""
-    given = {"x": copy.deepcopy(value)}
-    arguments = define_tool(tool_with(member, required=False), profile).restore(given)
-    assert given == {"x": value}
+    call_arguments = {"x": copy.deepcopy(value)}
+    arguments = define_tool(tool_with(part, required=False), profile).restore(call_arguments)
+    assert call_arguments == {"x": value}
     return arguments.get("x", "absent")
 
 
@@ -69,18 +69,18 @@ def test_an_unknown_profile_is_named_with_those_that_exist(ask):
 
 def test_each_profile_has_the_shape_of_its_provider(pets):
     tool = pets["get_pet_by_id"]
-    told = {"name": tool.name, "description": tool.description}
+    common = {"name": tool.name, "description": tool.description}
 
     values = {profile: define_tool(tool, profile).value for profile in PROFILES}
 
-    function = {**told, "parameters": tool.input_schema, "strict": False}
+    function = {**common, "parameters": tool.input_schema, "strict": False}
     assert values["openai"] == {"type": "function", "function": function}
     assert values["openai_strict"]["type"] == "function"
     assert values["openai_strict"]["function"]["strict"] is True
-    assert values["anthropic"] == {**told, "input_schema": tool.input_schema}
-    assert values["gemini"].keys() == {*told, "parameters_json_schema"}
+    assert values["anthropic"] == {**common, "input_schema": tool.input_schema}
+    assert values["gemini"].keys() == {*common, "parameters_json_schema"}
     annotations = tool.annotations
-    assert values["mcp"] == {**told, "inputSchema": tool.input_schema, "annotations": annotations}
+    assert values["mcp"] == {**common, "inputSchema": tool.input_schema, "annotations": annotations}
 
 
 @pytest.mark.parametrize("profile", ["openai", "mcp"])
@@ -90,8 +90,8 @@ def test_a_schema_that_may_stay_is_the_tools_own(profile, pets):
     definition = define_tool(tool, profile)
 
     assert schema_of(profile, definition.value) is tool.input_schema
-    given = {"name": "Rex"}
-    assert definition.restore(given) is given
+    arguments = {"name": "Rex"}
+    assert definition.restore(arguments) is arguments
     assert create_restorer(tool, profile) is None
 
 
@@ -121,15 +121,15 @@ def test_the_types_of_the_providers_own_package_accept_a_definition(module, name
     for profile in profiles:
         for tool in pets:
             value = define_tool(tool, profile).value
-            taken = adapter.validate_python(value)
+            result = adapter.validate_python(value)
             if profile == "gemini":
                 schema = value["parameters_json_schema"]
-                assert taken.parameters_json_schema == schema
+                assert result.parameters_json_schema == schema
                 # Its older form spells `ref` and `defs`.
                 types.Schema.model_validate(json.loads(json.dumps(schema).replace('"$', '"')))
             elif profile == "mcp":
-                taken = taken.model_dump(by_alias=True, exclude_none=True)
-            assert profile == "gemini" or taken == value
+                result = result.model_dump(by_alias=True, exclude_none=True)
+            assert profile == "gemini" or result == value
 
 
 ANYTHING = {"$ref": "#/$defs/_anything"}
@@ -188,7 +188,7 @@ def within(least, most):
 
 
 BETWEEN = {**WHOLE, "exclusiveMinimum": 0, "exclusiveMaximum": 9}
-SHOWN = {"examples": ["a", "b"], "default": "c"}
+EXAMPLES = {"examples": ["a", "b"], "default": "c"}
 SENT = text(description="Sent as `b-c`.")
 GEMINI = {
     "null": ({"type": ["string", "null"]}, text(nullable=True)),
@@ -203,7 +203,7 @@ GEMINI = {
                    {"type": "number", "minimum": 5e-324, "maximum": math.nextafter(9, 0)}),
     "whole numbers": ({"type": "number", "multipleOf": 1}, WHOLE),
     "a format": ({**WHOLE, "format": "int64"}, {**WHOLE, "format": "int64"}),
-    "an example": (text(**SHOWN, title="T"), text(example="a", default="c")),
+    "an example": (text(**EXAMPLES, title="T"), text(example="a", default="c")),
     "an object": (
         object_of({"a": TEXT, "b-c": TEXT}, required=["b-c"], minProperties=2),
         object_of({"a": TEXT, "b_c": SENT}, required=["b_c"], minProperties=2),
@@ -223,9 +223,9 @@ SHAPES = [
 ]
 
 
-@pytest.mark.parametrize(("profile", "required", "given", "expected"), SHAPES)
-def test_each_profile_has_its_own_form_of_a_schema(profile, required, given, expected):
-    assert lawful(given, profile, required=required) == expected
+@pytest.mark.parametrize(("profile", "required", "schema", "expected"), SHAPES)
+def test_each_profile_has_its_own_form_of_a_schema(profile, required, schema, expected):
+    assert lawful(schema, profile, required=required) == expected
 
 
 def test_strict_mode_refers_to_a_definition_with_words_around_it():
@@ -241,33 +241,33 @@ def test_strict_mode_refers_to_a_definition_with_words_around_it():
     assert schema["$defs"]["Node"]["required"] == ["next", "n"]
 
 
-def test_strict_mode_has_an_object_for_each_member_of_which_one_is_needed():
-    given = object_of({"a": TEXT, "b": WHOLE}, minProperties=1)
+def test_strict_mode_has_an_object_for_each_property_of_which_one_is_needed():
+    schema = object_of({"a": TEXT, "b": WHOLE}, minProperties=1)
 
-    parts = lawful(given, "openai_strict")["anyOf"]
+    parts = lawful(schema, "openai_strict")["anyOf"]
 
     assert [part["properties"]["a"] for part in parts] == [TEXT, {"type": ["string", "null"]}]
-    assert restored(given, "openai_strict", {"a": None, "b": 1}) == {"b": 1}
+    assert restore_value(schema, "openai_strict", {"a": None, "b": 1}) == {"b": 1}
 
 
 def test_gemini_marks_a_reference_that_may_be_null():
     reference = {"$ref": "#/$defs/Node"}
 
-    found = lawful({"anyOf": [reference, NULL], **WORDS}, "gemini", Node=object_of({"a": TEXT}))
+    result = lawful({"anyOf": [reference, NULL], **WORDS}, "gemini", Node=object_of({"a": TEXT}))
 
-    assert found == {"anyOf": [reference], "nullable": True, **WORDS}
+    assert result == {"anyOf": [reference], "nullable": True, **WORDS}
 
 
 def test_anthropic_gets_other_names_only_for_what_it_refuses():
     names = ["$ref", "filter[x]", "filter_x", "a.b-c"]
     inner = object_of(dict.fromkeys(names, TEXT), required=names[:2])
 
-    found = lawful(array(inner), "anthropic")["items"]
+    result = lawful(array(inner), "anthropic")["items"]
 
-    renamed = next(name for name in found["properties"] if name.startswith("filter_x_"))
-    assert list(found["properties"]) == ["_ref", renamed, "filter_x", "a.b-c"]
-    assert found["required"] == ["_ref", renamed]
-    assert found["properties"]["_ref"]["description"] == "Sent as `$ref`."
+    renamed = next(name for name in result["properties"] if name.startswith("filter_x_"))
+    assert list(result["properties"]) == ["_ref", renamed, "filter_x", "a.b-c"]
+    assert result["required"] == ["_ref", renamed]
+    assert result["properties"]["_ref"]["description"] == "Sent as `$ref`."
 
 
 PAIRS = [{"key": "a", "value": "b"}]
@@ -312,12 +312,12 @@ WAYS_BACK = [
 ]
 
 
-@pytest.mark.parametrize(("profile", "member", "given", "expected"), WAYS_BACK)
-def test_arguments_come_back_as_the_tool_takes_them(profile, member, given, expected):
-    assert restored(member, profile, given) == expected
+@pytest.mark.parametrize(("profile", "part", "value", "expected"), WAYS_BACK)
+def test_arguments_come_back_as_the_tool_takes_them(profile, part, value, expected):
+    assert restore_value(part, profile, value) == expected
 
 
-MEMBERS, NOTHING = "number of properties", "accepts nothing"
+TOO_MANY, NOTHING = "number of properties", "accepts nothing"
 MAY_NOT, NOT_REFUSES = "a property that it forbids", "`not` refuses a required property"
 BESIDE = "`patternProperties` and other properties cannot be combined"
 AB = object_of({"a": TEXT, "b": WHOLE})
@@ -345,14 +345,14 @@ CANNOT_STRICTLY = [
     (object_of({"a": TEXT}, **{"if": {}}), "`if`"),
     (array(TEXT, minItems=2, uniqueItems=True), "`uniqueItems` of several items"),
     (text(pattern="a|b", maxLength=3), "its length and its `pattern`"),
-    (object_of({"a": TEXT, "b": TEXT}, minProperties=2), MEMBERS),
+    (object_of({"a": TEXT, "b": TEXT}, minProperties=2), TOO_MANY),
 ]
 CANNOT_IN_GEMINI = [
     (text(**{"not": {"pattern": "a"}}), "`not`"),
     ({"type": "array", "contains": TEXT}, "`contains`"),
     ({"type": "array", "prefixItems": [TEXT, {}]}, "`prefixItems`"),
     ({"type": "number", "multipleOf": 0.01}, "`multipleOf`"),
-    ({"type": "object", "minProperties": 2}, MEMBERS),
+    ({"type": "object", "minProperties": 2}, TOO_MANY),
     ({"allOf": [TEXT, WHOLE]}, NOTHING),
     (False, MAY_NOT),
     ({"allOf": [text(pattern="a"), {"pattern": "b"}]}, "two different `pattern`"),
@@ -365,14 +365,14 @@ CANNOT = [
 ]
 
 
-@pytest.mark.parametrize(("profile", "member", "reason"), CANNOT, ids=[row[2] for row in CANNOT])
-def test_what_cannot_be_said_is_refused_or_left_out(profile, member, reason):
+@pytest.mark.parametrize(("profile", "part", "reason"), CANNOT, ids=[row[2] for row in CANNOT])
+def test_what_cannot_be_expressed_is_refused_or_left_out(profile, part, reason):
     loop = array({"$ref": "#/$defs/Loop", "minItems": 1})
-    others = {"No": text(**{"not": {"pattern": "a"}}), "Loop": loop}
+    definitions = {"No": text(**{"not": {"pattern": "a"}}), "Loop": loop}
 
     with pytest.raises(CannotExpress, match=reason) as caught:
-        define_tool(tool_with(member, **others), profile)
-    definition = define_tool(tool_with(member, required=False, **others), profile)
+        define_tool(tool_with(part, **definitions), profile)
+    definition = define_tool(tool_with(part, required=False, **definitions), profile)
 
     assert isinstance(caught.value, OpenAPIToolsError)
     assert str(caught.value).startswith("#")
@@ -381,14 +381,14 @@ def test_what_cannot_be_said_is_refused_or_left_out(profile, member, reason):
     assert all(note.startswith("#/") for note in definition.notes)
 
 
-def test_a_part_that_cannot_be_said_goes_alone():
+def test_a_part_that_cannot_be_expressed_goes_alone():
     definition = define_tool(tool_with({"anyOf": [TEXT, array({}, contains=TEXT)]}), "gemini")
 
     assert schema_of("gemini", definition.value)["properties"]["x"] == TEXT
     assert definition.notes == ("#/properties/x: `contains` cannot be expressed",)
 
 
-def test_alternatives_of_which_one_may_fit_are_told_apart_by_their_members():
+def test_alternatives_of_which_one_may_fit_are_distinguished_by_their_properties():
     file = object_of(dict.fromkeys(("base64", "text", "filename"), TEXT), **SHUT)
     one = {**file, "oneOf": [{"required": ["base64"]}, {"required": ["text"]}]}
 
@@ -403,7 +403,7 @@ def in_words(schema):
 
 
 A_AND_B = {"allOf": [{"pattern": "a"}, {"pattern": "b"}]}
-SAID_AB = {"anyOf": [ANYTHING], **in_words(A_AND_B)}
+AB_IN_WORDS = {"anyOf": [ANYTHING], **in_words(A_AND_B)}
 TUPLE = {"prefixItems": [TEXT, WHOLE], "items": False}
 IMPOSSIBLE = {"allOf": [TEXT, WHOLE]}
 SET, NOT_1 = {"uniqueItems": True}, {"not": {"const": 1}}
@@ -411,20 +411,24 @@ PAIR_OF_TEXTS = array(TEXT, minItems=2)
 TOO_MUCH = {
     "a set of two": ({**PAIR_OF_TEXTS, **SET}, {**PAIR_OF_TEXTS, **in_words(SET)}, ["a", "b"]),
     "a tuple": ({"type": "array", **TUPLE}, {**array(ANYTHING), **in_words(TUPLE)}, ["a", 1]),
-    "two patterns": (A_AND_B, SAID_AB, "ab"),
+    "two patterns": (A_AND_B, AB_IN_WORDS, "ab"),
     "objects": (
         object_of({"a": A_AND_B}, required=["a"], **NOT_1),
-        {**object_of({"a": SAID_AB}, required=["a"]), **in_words(NOT_1)},
+        {**object_of({"a": AB_IN_WORDS}, required=["a"]), **in_words(NOT_1)},
         {"a": "ab"},
     ),
-    "words": ({**WORDS, **A_AND_B}, {**SAID_AB, "description": f"d. {SAID_AB['description']}"}, 1),
+    "words": (
+        {**WORDS, **A_AND_B},
+        {**AB_IN_WORDS, "description": f"d. {AB_IN_WORDS['description']}"},
+        1,
+    ),
     "nothing": (IMPOSSIBLE, {"anyOf": [ANYTHING], **in_words(IMPOSSIBLE)}, None),
 }
 
 
-@pytest.mark.parametrize(("member", "expected", "value"), TOO_MUCH.values(), ids=TOO_MUCH)
-def test_gemini_is_told_in_words_what_its_schemas_cannot_say(member, expected, value):
-    definition = define_tool(tool_with(member), "gemini", loosely=True)
+@pytest.mark.parametrize(("part", "expected", "value"), TOO_MUCH.values(), ids=TOO_MUCH)
+def test_gemini_reads_in_words_what_its_schemas_cannot_express(part, expected, value):
+    definition = define_tool(tool_with(part), "gemini", loosely=True)
 
     assert schema_of("gemini", definition.value)["properties"]["x"] == expected
     assert faults("gemini", definition.value) == []
@@ -433,9 +437,9 @@ def test_gemini_is_told_in_words_what_its_schemas_cannot_say(member, expected, v
     assert value is None or definition.restore({"x": value}) == {"x": value}
 
 
-def test_an_object_said_in_words_comes_back_from_its_entries():
-    member = {"type": "object", "allOf": [{"propertyNames": {"pattern": p}} for p in "ab"]}
-    tool = tool_with({"allOf": [member, {"$ref": "#/$defs/A"}]}, A={"minProperties": 2})
+def test_an_object_described_in_words_comes_back_from_its_entries():
+    part = {"type": "object", "allOf": [{"propertyNames": {"pattern": p}} for p in "ab"]}
+    tool = tool_with({"allOf": [part, {"$ref": "#/$defs/A"}]}, A={"minProperties": 2})
     pairs = [{"key": "ab", "value": 1}, {"key": "ba", "value": 2}]
 
     definition = define_tool(tool, "gemini", loosely=True)
@@ -464,9 +468,9 @@ async def test_a_tool_that_the_strict_mode_cannot_say_is_defined_without_it(sets
     assert (one["function"]["strict"], two["function"]["strict"]) == (True, False)
     assert {**two["function"]["parameters"], **SHUT} == sets["post_two"].input_schema
     assert [text for text in sets.warnings if "post_two: `strict` is false: " in text]
-    told = await sets.call("post_two", {"ids": ["a", "b"], "note": None})
+    result = await sets.call("post_two", {"ids": ["a", "b"], "note": None})
     absent = await sets.call("post_one", {"note": None})
-    assert (told.output, absent.output) == ({"ids": ["a", "b"], "note": None}, {})
+    assert (result.output, absent.output) == ({"ids": ["a", "b"], "note": None}, {})
 
 
 async def test_a_tool_that_gemini_cannot_say_is_defined_in_words(sets):
@@ -476,9 +480,9 @@ async def test_a_tool_that_gemini_cannot_say_is_defined_in_words(sets):
         '"uniqueItems": true' in two["parameters_json_schema"]["properties"]["ids"]["description"]
     )
     assert [text for text in sets.warnings if text.endswith("it is described in words")]
-    answer = await sets.call("post_two", {"ids": ["a", "a", "b"]})
+    result = await sets.call("post_two", {"ids": ["a", "a", "b"]})
     refused = await sets.call("post_two", {"ids": ["a", "a"]})
-    assert answer.output == {"ids": ["a", "b"]}
+    assert result.output == {"ids": ["a", "b"]}
     assert refused.error["type"] == "invalid_input"
 
 
@@ -493,9 +497,9 @@ def test_no_definition_is_larger_than_the_limit():
     for profile in PROFILES:
         definition = define_tool(tool, profile, loosely=True)
 
-        found = schema_of(profile, definition.value)
-        assert len(json.dumps(found)) <= 256_000
-        assert found["properties"].keys() == tool.input_schema["properties"].keys()
+        result = schema_of(profile, definition.value)
+        assert len(json.dumps(result)) <= 256_000
+        assert result["properties"].keys() == tool.input_schema["properties"].keys()
         assert bool(definition.notes) is (
             profile in ("openai_strict", "openai_responses", "gemini")
         )
@@ -514,14 +518,14 @@ async def test_every_alternative_of_a_documents_one_of_is_defined_and_sent(profi
 
     (one,) = toolset.definitions(profile)
 
-    told = schema_of(profile, one)["properties"]
-    assert [part["type"] for part in told["value"]["anyOf"]] == list(kinds)
-    assert "integer" in json.dumps(told["items"])
-    assert "number" in json.dumps(told["items"])
-    for given in ({"value": 1, "items": []}, {"value": 1.5, "items": [1]}, {"value": "a"}):
-        result = await toolset.call("post_x", given)
+    properties = schema_of(profile, one)["properties"]
+    assert [part["type"] for part in properties["value"]["anyOf"]] == list(kinds)
+    assert "integer" in json.dumps(properties["items"])
+    assert "number" in json.dumps(properties["items"])
+    for arguments in ({"value": 1, "items": []}, {"value": 1.5, "items": [1]}, {"value": "a"}):
+        result = await toolset.call("post_x", arguments)
         assert result.success
-        assert result.output == given
+        assert result.output == arguments
 
 
 LIMITS_OF_STRICT = {
@@ -541,13 +545,13 @@ def test_the_limits_of_strict_mode(properties, reason):
 
 
 def test_strict_mode_ends_at_ten_levels():
-    member = TEXT
+    part = TEXT
     for _ in range(9):
-        member = object_of({"a": member})
+        part = object_of({"a": part})
 
-    define_tool(tool_with(member), "openai_strict")
+    define_tool(tool_with(part), "openai_strict")
     with pytest.raises(CannotExpress, match="11 levels; 10 are allowed"):
-        define_tool(tool_with(array(member)), "openai_strict")
+        define_tool(tool_with(array(part)), "openai_strict")
 
 
 MALFORMED = [
@@ -560,11 +564,11 @@ MALFORMED = [
 @pytest.mark.parametrize("schema", MALFORMED)
 @pytest.mark.parametrize("profile", ["openai_strict", "gemini", "anthropic"])
 def test_a_malformed_schema_is_a_reason_and_leaves_arguments_as_they_are(schema, profile):
-    given = {"x": [1, None]}
+    arguments = {"x": [1, None]}
 
-    known = create_restorer(written(schema), profile)
+    restorer = create_restorer(written(schema), profile)
 
-    assert known is None or known.restore(given) == given
+    assert restorer is None or restorer.restore(arguments) == arguments
     if profile != "anthropic":
         with pytest.raises(CannotExpress):
             define_tool(written(schema), profile)
@@ -588,11 +592,11 @@ def test_schemas_that_multiply_end_in_a_reason():
 
 
 def test_a_definition_of_another_document_is_not_taken_for_this_one():
-    memory, member = Memory(), {"allOf": [{"$ref": "#/$defs/A"}]}
+    memory, part = Memory(), {"allOf": [{"$ref": "#/$defs/A"}]}
 
-    found = [define_tool(tool_with(member, A=one), "gemini", memory) for one in (TEXT, WHOLE)]
+    definitions = [define_tool(tool_with(part, A=one), "gemini", memory) for one in (TEXT, WHOLE)]
 
-    kinds = [schema_of("gemini", one.value)["properties"]["x"]["type"] for one in found]
+    kinds = [schema_of("gemini", one.value)["properties"]["x"]["type"] for one in definitions]
     assert kinds == ["string", "integer"]
 
 
@@ -607,18 +611,18 @@ REPAIRS = {
 }
 
 
-@pytest.mark.parametrize(("given", "member", "expected"), REPAIRS.values(), ids=REPAIRS)
-def test_repair_undoes_what_cannot_be_meant_otherwise(given, member, expected):
-    schema = tool_with(member, required=False).input_schema
+@pytest.mark.parametrize(("value", "part", "expected"), REPAIRS.values(), ids=REPAIRS)
+def test_repair_undoes_what_cannot_be_meant_otherwise(value, part, expected):
+    schema = tool_with(part, required=False).input_schema
 
-    assert Restorer(schema).restore(given) == expected
+    assert Restorer(schema).restore(value) == expected
 
 
 async def test_a_call_takes_arguments_of_strict_mode_at_any_depth():
     body = object_of({"inner": object_of({"a": TEXT, "m": MAP_OF_TEXT}), "n": WHOLE})
-    given = {"inner": {"a": None, "m": [{"key": "k", "value": "v"}]}, "n": None}
+    arguments = {"inner": {"a": None, "m": [{"key": "k", "value": "v"}]}, "n": None}
 
-    result = await echoing(with_body(body)).call("post_x", given)
+    result = await echoing(with_body(body)).call("post_x", arguments)
 
     assert result.output == {"inner": {"m": {"k": "v"}}}
 
@@ -636,7 +640,7 @@ def test_alternatives_inside_alternatives_do_not_multiply_on_the_way_back():
         assert Restorer(tool.input_schema, profile).restore({"x": value}) == {"x": value}
 
 
-def test_a_chain_of_what_cannot_be_said_ends():
+def test_a_chain_of_what_cannot_be_expressed_ends():
     chain = {
         f"C{level}": object_of({"n": {"$ref": f"#/$defs/C{level + 1}"}}, required=["n"])
         for level in range(80)

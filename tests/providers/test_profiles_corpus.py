@@ -37,7 +37,7 @@ async def test_a_tool_takes_whatever_fits_its_definition(file):
     web = httpx.AsyncClient(transport=httpx.MockTransport(lambda _: httpx.Response(200, json={})))
     settings = Settings(base_url="http://api.example.com", anonymous=True)
     memories = {"openai_strict": Memory(), "gemini": Memory()}
-    found, left_out = [], {}
+    failures, left_out = [], {}
     for number, tool in enumerate(load_tools(file, client=web, settings=settings)):
         checker, restorer = Checker(tool.input_schema), Restorer(tool.input_schema)
         for profile, memory in memories.items():
@@ -48,14 +48,14 @@ async def test_a_tool_takes_whatever_fits_its_definition(file):
                     left_out[tool.name] = error.reason
                 continue
             faults = refused(tool, definition, profile, 2, checker, restorer)
-            found += [(tool.name, profile, fault) for fault in faults]
+            failures += [(tool.name, profile, fault) for fault in faults]
             schema = schema_of(profile, definition.value)
             for value in values(schema, 1) if number % CALLED == 0 else ():
                 result = await tool.execute(value)
                 if result.is_error and not is_of_the_wire(result):
-                    found.append((tool.name, profile, str(result), value))
+                    failures.append((tool.name, profile, str(result), value))
 
-    assert found == []
+    assert failures == []
     assert left_out.items() <= LEFT_OUT.items()
 
 

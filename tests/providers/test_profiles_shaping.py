@@ -31,8 +31,8 @@ from openapi_tools.providers.definitions import CannotExpress, define_tool
 AB = object_of({"a": TEXT, "b": WHOLE})
 
 
-def lawful(member, profile):
-    return lawful_with(member, profile, Text=TEXT, Free={"description": "d"}, AB=AB)
+def lawful(part, profile):
+    return lawful_with(part, profile, Text=TEXT, Free={"description": "d"}, AB=AB)
 
 
 def names_in(schema):
@@ -42,7 +42,7 @@ def names_in(schema):
 
 NO_A, NO_B = {"required": ["a"]}, {"required": ["b"]}
 NOT_BOTH = {"type": "object", "required": ["a", "b"]}
-OTHERS = "a additional_properties b"
+AB_NAMES = "a additional_properties b"
 LONG_A_OR_C = {"properties": {"a": {"minLength": 1}, "c": TEXT}}
 PARTS = {"allOf": [AB, {"properties": {"c": TEXT}}]}
 SHORT_A = {"patternProperties": {"^a": {"maxLength": 3}, "^c": WHOLE}}
@@ -55,8 +55,8 @@ OBJECTS = {
     "not to be there together": ({**AB, **NO_A, "not": NOT_BOTH}, "a", ""),
     "none of several": ({**AB, "not": {"anyOf": [NO_A, NO_B]}}, "", ""),
     "of a pattern": ({**AB, **SHORT_A, **SHUT}, "", "a b"),
-    "without a schema": ({**AB, "required": ["c"], "additionalProperties": WHOLE}, "c", OTHERS),
-    "others of one pattern": ({**AB, "patternProperties": {"^c": WHOLE}, **SHUT}, "", OTHERS),
+    "without a schema": ({**AB, "required": ["c"], "additionalProperties": WHOLE}, "c", AB_NAMES),
+    "others of one pattern": ({**AB, "patternProperties": {"^c": WHOLE}, **SHUT}, "", AB_NAMES),
     "no room for others": ({**AB, "additionalProperties": True, "maxProperties": 2}, "", "a b"),
     "objects that close each other": ({"allOf": [{**AB, **SHUT}, LONG_A_OR_C]}, "", "a b"),
     "of no part": ({**PARTS, "unevaluatedProperties": False}, "", "a b c"),
@@ -64,12 +64,12 @@ OBJECTS = {
 }
 
 
-@pytest.mark.parametrize(("member", "required", "optional"), OBJECTS.values(), ids=OBJECTS)
-def test_members(member, required, optional):
+@pytest.mark.parametrize(("part", "required", "optional"), OBJECTS.values(), ids=OBJECTS)
+def test_objects(part, required, optional):
     every = " ".join(sorted(f"{required} {optional}".split()))
 
-    assert names_in(lawful(member, "gemini")) == (required, optional)
-    assert names_in(lawful(member, "openai_strict")) == (every, "")
+    assert names_in(lawful(part, "gemini")) == (required, optional)
+    assert names_in(lawful(part, "openai_strict")) == (every, "")
 
 
 MAPS = {
@@ -84,18 +84,18 @@ MAPS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("member", "expected"), MAPS.values(), ids=MAPS)
-def test_maps(member, expected):
-    lawful({"type": "object", **member}, "openai_strict")
+@pytest.mark.parametrize(("part", "expected"), MAPS.values(), ids=MAPS)
+def test_maps(part, expected):
+    lawful({"type": "object", **part}, "openai_strict")
 
-    found = lawful({"type": "object", **member}, "gemini")
+    result = lawful({"type": "object", **part}, "gemini")
 
-    assert found["items"]["properties"] == expected
-    assert found.get("minItems") == member.get("minProperties")
+    assert result["items"]["properties"] == expected
+    assert result.get("minItems") == part.get("minProperties")
 
 
-def kept(member):
-    return object_of({"k": member}, required=["k"])
+def object_with(part):
+    return object_of({"k": part}, required=["k"])
 
 
 A = object_of({"a": TEXT})
@@ -105,7 +105,7 @@ ONE_OF = {
     "ranges": [FEW, {**WHOLE, **MANY_OF}],
     "values": [{"enum": ["a", "b"]}, {"enum": ["b", "c"]}],
     "values of another alternative": [{"enum": ["a", 1]}, TEXT],
-    "a constant member": [kept({"const": "a"}), kept({"enum": ["b", "c"]})],
+    "a constant member": [object_with({"const": "a"}), object_with({"enum": ["b", "c"]})],
     "a member of another type": [A, object_of({"a": {"anyOf": [TEXT, WHOLE]}})],
     "references": [{"$ref": "#/$defs/AB"}, {"$ref": "#/$defs/Text"}],
     "whole and other numbers": [WHOLE, {"type": "number"}, TEXT],
@@ -138,9 +138,9 @@ UNIONS = {
 
 
 @pytest.mark.parametrize("profile", ["openai_strict", "gemini"])
-@pytest.mark.parametrize("member", UNIONS.values(), ids=UNIONS)
-def test_unions(member, profile):
-    lawful(member, profile)
+@pytest.mark.parametrize("part", UNIONS.values(), ids=UNIONS)
+def test_unions(part, profile):
+    lawful(part, profile)
 
 
 LENGTHS = {
@@ -193,13 +193,13 @@ def test_no_text_gets_longer_or_of_another_pattern(inner, start, end, least, mos
     def is_right(word):
         return least <= len(word) <= most and matches(pattern, word)
 
-    found = bound_length(pattern, least, most)
+    result = bound_length(pattern, least, most)
 
-    if found is not None:
+    if result is not None:
         texts = [*("", "a", "b", "c", "ab", "aa", "abc", "a1b", "aab", "bcbc", "aaaa", "1234")]
         texts += [*("abab1a", "abcabcabc", "a" * 7, "ab" * 6, "\n", "1" * 12)]
         for word in texts:
-            assert is_right(word) or not matches(found, word)
+            assert is_right(word) or not matches(result, word)
 
 
 CIRCLE = {
@@ -226,16 +226,16 @@ CIRCLE = {
 @example((CIRCLE, CIRCLE))
 @given(pairs())
 def test_what_fits_a_definition_fits_the_tool(pair):
-    for member, required in product(pair, (["x"], [])):
-        own = {key: value for key, value in member.items() if key != "$defs"}
-        schema = object_of({"x": own, "y": WHOLE}, required=required, **SHUT)
-        tool = written({**schema, "$defs": member["$defs"]})
+    for part, required in product(pair, (["x"], [])):
+        inner = {key: value for key, value in part.items() if key != "$defs"}
+        schema = object_of({"x": inner, "y": WHOLE}, required=required, **SHUT)
+        tool = written({**schema, "$defs": part["$defs"]})
         checker = lenient_checker(tool.input_schema)
         assume(not checker.notes)
         for profile in ("openai_strict", "gemini"):
             with suppress(ImpossibleError):
-                found = faults_by_law(tool, profile, checker)
-                assert [fault for fault in found if fault[0] != UNFIT] == []
+                failures = faults_by_law(tool, profile, checker)
+                assert [fault for fault in failures if fault[0] != UNFIT] == []
 
 
 def faults_by_law(tool, profile, checker):

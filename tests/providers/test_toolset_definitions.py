@@ -39,7 +39,7 @@ def defined(monkeypatch):
     return names
 
 
-def written(toolset, profile="openai"):
+def write_definitions(toolset, profile="openai"):
     return json.dumps([toolset.definitions(profile), toolset.warnings])
 
 
@@ -49,13 +49,13 @@ def kept_files(folder):
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_the_second_load_reads_the_same_definitions(folder, defined, profile):
-    first = written(load_tools(MUSEUM), profile)
+    first = write_definitions(load_tools(MUSEUM), profile)
     count = len(defined)
 
     toolset = load_tools(MUSEUM)
-    assert written(toolset, profile) == written(toolset, profile) == first
+    assert write_definitions(toolset, profile) == write_definitions(toolset, profile) == first
     assert len(defined) == count == 8
-    assert written(load_tools(MUSEUM, settings=Settings(cache=False)), profile) == first
+    assert write_definitions(load_tools(MUSEUM, settings=Settings(cache=False)), profile) == first
     (file,) = kept_files(folder)
     assert file.stat().st_mode & 0o777 == 0o600
 
@@ -74,22 +74,22 @@ def test_remarks_and_tools_without_a_definition_are_kept(tmp_path, defined, prof
     root = {"openapi": "3.1.0", "info": {"title": "Zoo", "version": "1"}, "paths": paths}
     path.write_text(json.dumps(root))
 
-    first = written(load_tools(path), profile)
+    first = write_definitions(load_tools(path), profile)
 
     assert f"{profile}: " in first
-    assert written(load_tools(path), profile) == first
+    assert write_definitions(load_tools(path), profile) == first
     assert len(defined) == 2
 
 
 def test_loading_reads_no_definitions(monkeypatch):
-    written(load_tools(MUSEUM))
+    write_definitions(load_tools(MUSEUM))
     kinds, read = [], DerivedFile.read
     monkeypatch.setattr(DerivedFile, "read", lambda file: kinds.append(file.kind) or read(file))
 
     toolset = load_tools(MUSEUM)
 
     assert "definitions" not in kinds
-    written(toolset)
+    write_definitions(toolset)
     assert "definitions" in kinds
 
 
@@ -102,21 +102,21 @@ SPOILT = {
 
 @pytest.mark.parametrize("spoil", SPOILT.values(), ids=SPOILT)
 def test_damaged_definitions_are_written_again(folder, defined, spoil):
-    first = written(load_tools(MUSEUM))
+    first = write_definitions(load_tools(MUSEUM))
     (file,) = kept_files(folder)
     whole = file.read_bytes()
     file.write_bytes(spoil(whole))
 
-    assert written(load_tools(MUSEUM)) == first
+    assert write_definitions(load_tools(MUSEUM)) == first
     assert len(defined) == 16
     assert file.read_bytes() == whole
 
 
 def test_definitions_that_others_can_write_are_not_read(folder, defined):
-    written(load_tools(MUSEUM))
+    write_definitions(load_tools(MUSEUM))
     kept_files(folder)[0].chmod(0o666)
 
-    written(load_tools(MUSEUM))
+    write_definitions(load_tools(MUSEUM))
 
     assert len(defined) == 16
 
@@ -133,24 +133,28 @@ OTHER_FORMS = {
 
 @pytest.mark.parametrize("options", OTHER_FORMS.values(), ids=OTHER_FORMS)
 def test_tools_of_another_form_have_definitions_of_their_own(options):
-    plain = written(load_tools(MUSEUM))
+    plain = write_definitions(load_tools(MUSEUM))
     whole = {**options, "settings": options.get("settings", Settings())}
     uncached = {**whole, "settings": whole["settings"].model_copy(update={"cache": False})}
 
     for _ in range(2):
-        assert written(load_tools(MUSEUM, **options)) == written(load_tools(MUSEUM, **uncached))
-    assert written(load_tools(MUSEUM)) == plain
+        assert write_definitions(load_tools(MUSEUM, **options)) == write_definitions(
+            load_tools(MUSEUM, **uncached)
+        )
+    assert write_definitions(load_tools(MUSEUM)) == plain
 
 
 def test_definitions_of_the_users_own_tools_are_not_kept(folder):
-    class Own(OperationTool):
+    class PlainTool(OperationTool):
         name = "own"
         description = "Feed lions"
         input_schema = {"type": "object", "properties": {}}  # noqa: RUF012 -- not changed
         operation = Operation("GET", "/own")
 
     toolset = load_tools(MUSEUM)
-    names = [each["function"]["name"] for each in toolset.with_tools([Own()]).definitions("openai")]
+    names = [
+        each["function"]["name"] for each in toolset.with_tools([PlainTool()]).definitions("openai")
+    ]
 
     assert names == ["own"]
     assert kept_files(folder) == []
@@ -160,7 +164,7 @@ def test_definitions_of_the_users_own_tools_are_not_kept(folder):
 def test_quick_and_large_definitions_are_not_kept(folder, monkeypatch, name, value):
     monkeypatch.setattr(toolset_definitions, name, value)
 
-    written(load_tools(MUSEUM))
+    write_definitions(load_tools(MUSEUM))
 
     assert kept_files(folder) == []
 
@@ -168,7 +172,7 @@ def test_quick_and_large_definitions_are_not_kept(folder, monkeypatch, name, val
 def test_only_some_forms_are_kept(folder):
     for number in range(10):
         config = {"tools": {"buy_museum_tickets": {"description": f"Tickets {number}"}}}
-        written(load_tools(MUSEUM, config=config))
+        write_definitions(load_tools(MUSEUM, config=config))
 
     assert len(kept_files(folder)) == 8
     assert sum(entry.size for entry in cache.entries()) == sum(

@@ -43,7 +43,7 @@ TYPED = {
 VALUES = ({}, {"a": "x"}, {"name": "n"}, "a", 1, [], ["a"], ["a", 1], ["a", 1, True], [1], None)
 
 
-def shown(tool, profile):
+def define_visible(tool, profile):
     """Return the argument `x` as `toolset.definitions` shows it, and the definition."""
     definition = define_tool(tool, profile, loosely=True)
     assert faults(profile, definition.value) == []
@@ -55,7 +55,7 @@ def shown(tool, profile):
 def test_the_type_stands_beside_what_it_is_the_type_of(node, target, types, profile):
     tool = tool_with(node, X=target, Y=PART)
 
-    written, definition = shown(tool, profile)
+    written, definition = define_visible(tool, profile)
 
     assert written["type"] == types
     assert written | node == written
@@ -73,7 +73,7 @@ def test_the_target_stands_in_place_of_the_reference_where_nothing_may_stand_bes
     node, target, types = TYPED[label]
     tool = tool_with(node, X=target, Y=PART)
 
-    written, definition = shown(tool, profile)
+    written, definition = define_visible(tool, profile)
 
     assert written["type"] == types
     assert written.get("description") == node.get("description")
@@ -84,7 +84,9 @@ def test_the_target_stands_in_place_of_the_reference_where_nothing_may_stand_bes
 
 
 def test_an_optional_object_of_gemini_names_its_type_and_takes_null():
-    written, definition = shown(tool_with({"anyOf": [X, {"type": "null"}]}, X=PART), "gemini")
+    written, definition = define_visible(
+        tool_with({"anyOf": [X, {"type": "null"}]}, X=PART), "gemini"
+    )
 
     assert (written["type"], written["nullable"]) == ("object", True)
     assert "$defs" not in schema_of("gemini", definition.value)
@@ -93,20 +95,20 @@ def test_an_optional_object_of_gemini_names_its_type_and_takes_null():
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("target", [{}, {"anyOf": [text(), {}]}])
 def test_an_argument_of_any_type_names_none(target, profile):
-    written, _ = shown(tool_with(X, X=target), profile)
+    written, _ = define_visible(tool_with(X, X=target), profile)
 
     assert "type" not in written
 
 
 @pytest.mark.parametrize("profile", OPEN)
 def test_a_reference_to_itself_names_no_type(profile):
-    assert shown(tool_with(X, X=X), profile)[0] == X
+    assert define_visible(tool_with(X, X=X), profile)[0] == X
 
 
 def test_items_that_no_schema_has_looked_at_stay_those():
     node = {**X, "unevaluatedItems": False}
 
-    assert shown(tool_with(node, X={**PAIR, "items": True}), "mcp")[0] == node
+    assert define_visible(tool_with(node, X={**PAIR, "items": True}), "mcp")[0] == node
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -136,7 +138,7 @@ def test_a_large_target_of_one_argument_has_its_type_in_a_nearly_full_budget(pro
     whole = define_tool(tool, profile, loosely=True).value
     tool.settings = SimpleNamespace(definitions="short", definition_bytes=json_size(whole))
 
-    written, definition = shown(tool, profile)
+    written, definition = define_visible(tool, profile)
 
     assert written["type"] == "object"
     assert json_size(definition.value) <= tool.settings.definition_bytes

@@ -11,7 +11,7 @@ from openapi_tools import Settings, load_tools
 from openapi_tools.providers.definitions import PROFILES, DefinitionLimits, define_tool
 from openapi_tools.providers.wording import WORDINGS, brief, brief_tool, repeats
 
-MEMBERS = {
+PROPERTIES = {
     "short": ("The name is not case sensitive.", "The name is not case sensitive."),
     "told nothing": (
         "The account owner of the repository, a name of letters. The name is not case sensitive.",
@@ -44,43 +44,43 @@ MEMBERS = {
 }
 
 
-@pytest.mark.parametrize(("said", "kept"), MEMBERS.values(), ids=MEMBERS)
-def test_a_member_keeps_its_first_sentence_and_those_about_values(said, kept):
-    assert brief(said, 60, 300) == kept
+@pytest.mark.parametrize(("description", "kept"), PROPERTIES.values(), ids=PROPERTIES)
+def test_a_property_keeps_its_first_sentence_and_those_about_values(description, kept):
+    assert brief(description, 60, 300) == kept
 
 
 def test_a_tool_keeps_all_but_who_may_call_it_and_where_to_read_on():
-    said = (
+    description = (
         "List alerts\nLists alerts, newest first. They are made daily.\n\n"
         "OAuth tokens need the `repo` scope to use this endpoint. See the docs about alerts."
     )
 
-    assert brief(said, 60, 600, telling=False) == (
+    assert brief(description, 60, 600, telling=False) == (
         "List alerts\nLists alerts, newest first. They are made daily."
     )
 
 
-def test_lines_about_answers_and_errors_stay():
+def test_lines_about_responses_and_errors_stay():
     lines = "\nReturns: Pet (id)\nFails: 403 The token needs a scope"
 
-    found = brief_tool(f"Get a pet. {'It is one. ' * 100}{lines}", WORDINGS["tight"])
+    result = brief_tool(f"Get a pet. {'It is one. ' * 100}{lines}", WORDINGS["tight"])
 
-    assert found.endswith(f"…{lines}")
-    assert len(found) < 330
+    assert result.endswith(f"…{lines}")
+    assert len(result) < 330
 
 
 @pytest.mark.parametrize("most", [10, 40, 100])
 def test_a_text_is_cut_at_the_end_of_a_sentence_or_of_a_word(most):
-    said = "Words of the first sentence. Use `b` then. " + "Use `c` or `d` with it. " * 20
+    description = "Words of the first sentence. Use `b` then. " + "Use `c` or `d` with it. " * 20
 
-    cut = brief(said, 0, most)
+    cut = brief(description, 0, most)
 
     assert len(cut) <= most + 2
     assert cut.endswith("…")
 
 
 @pytest.mark.parametrize(
-    ("said", "name", "expected"),
+    ("description", "name", "expected"),
     [
         ("The name of the secret.", "secret_name", True),
         ("The unique identifier of the comment.", "comment_id", True),
@@ -90,8 +90,8 @@ def test_a_text_is_cut_at_the_end_of_a_sentence_or_of_a_word(most):
         ("The ID of the user in 2 parts.", "user_id", False),
     ],
 )
-def test_a_text_repeats_a_name_where_it_has_no_other_words(said, name, expected):
-    assert repeats(said, name) is expected
+def test_a_text_repeats_a_name_where_it_has_no_other_words(description, name, expected):
+    assert repeats(description, name) is expected
 
 
 NOISY = {
@@ -110,10 +110,10 @@ NOISY = {
 }
 
 
-def test_constraints_defaults_and_members_with_names_of_keywords_stay():
-    shown = schema_of("openai", define_tool(written(NOISY), "openai", loosely=True).value)
+def test_constraints_defaults_and_properties_with_names_of_keywords_stay():
+    result = schema_of("openai", define_tool(written(NOISY), "openai", loosely=True).value)
 
-    assert shown == {
+    assert result == {
         "title": "Pets To List",
         "type": "object",
         "properties": {
@@ -142,8 +142,8 @@ def test_full_words_are_all_of_them(profile):
 
 
 def test_settings_choose_the_wording():
-    said = "List pets of the shop, each with its name. " + "They come with `id`. " * 30
-    paths = {"/x": {"get": {"operationId": "x", "description": said}}}
+    description = "List pets of the shop, each with its name. " + "They come with `id`. " * 30
+    paths = {"/x": {"get": {"operationId": "x", "description": description}}}
     sizes = [
         len(json.dumps(load_tools(document(paths), settings=Settings(definitions=words))
                        .definitions("mcp")))

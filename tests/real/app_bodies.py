@@ -54,7 +54,7 @@ class Titled(BaseModel):
     title: str = "untitled"
 
 
-async def told(file: UploadFile | None) -> Any:
+async def describe_file(file: UploadFile | None) -> Any:
     return file and [file.filename, file.content_type, (await file.read()).hex()]
 
 
@@ -73,7 +73,7 @@ async def login(
 async def upload(
     file: UploadFile | None = None, comment: Annotated[str | None, Form()] = None
 ) -> Any:
-    return {"file": await told(file), "comment": comment}
+    return {"file": await describe_file(file), "comment": comment}
 
 
 @bodies.post("/upload-described")
@@ -84,8 +84,8 @@ async def upload_described(
     count: Annotated[int, Form()] = 1,
     public: Annotated[bool, Form()] = False,
 ) -> Any:
-    given = {"title": title, "tag": tag, "count": count, "public": public}
-    return given | {"files": [await told(file) for file in files]}
+    fields = {"title": title, "tag": tag, "count": count, "public": public}
+    return fields | {"files": [await describe_file(file) for file in files]}
 
 
 @bodies.post("/trees")

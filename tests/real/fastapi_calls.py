@@ -27,7 +27,7 @@ def bytes_of(content):
     return {"base64": base64.b64encode(content).decode()}
 
 
-def sent(text, media_type):
+def describe_content(text, media_type):
     return [media_type, text.encode().hex()]
 
 
@@ -94,12 +94,13 @@ BODIES = [
     Call("upload", {"file": bytes_of(ARCHIVE) | {"filename": "a.png", "content_type": "image/png"}},
          {"file": ["a.png", "image/png", ARCHIVE.hex()], "comment": None}),
     Call("upload", {"file": NAMED, "comment": "c"},  # as from a browser
-         {"file": ["a %22b%22 ü.txt", *sent("zwölf", "text/plain")], "comment": "c"}),
+         {"file": ["a %22b%22 ü.txt", *describe_content("zwölf", "text/plain")], "comment": "c"}),
     Call("upload", {"file": {"text": ""}}, {"file": ["file", OCTETS, ""], "comment": None}),
     Call("upload", {}, {"file": None, "comment": None}),
     Call("upload_described",
          DESCRIBED | {"files": [bytes_of(b"\xff") | {"filename": "a.bin"}, {"text": "two"}]},
-         DESCRIBED | {"files": [["a.bin", OCTETS, "ff"], ["file", *sent("two", OCTETS)]]}),
+         DESCRIBED
+         | {"files": [["a.bin", OCTETS, "ff"], ["file", *describe_content("two", OCTETS)]]}),
     Call("create_tree", {"body": NODE}, NODE_READ),
     Call("draw_shape", {"body": CIRCLE}, {"read_as": "Circle", "shape": CIRCLE}),
     *[echoed("update_profile", given) for given in ({"nick": None}, {"age": 5}, {})],
@@ -112,10 +113,11 @@ BODIES = [
     Call("set_optional_profile", {"body": None}, {"profile": None}),
     Call("set_optional_profile", {"body": {"age": 1}}, {"profile": {"nick": None, "age": 1}}),
     Call("set_same", NOTED | {"title": "t"}, [1, "q&=", "h", "c", "b", "t"]),
-    Call("send_text", {"body": "a\nzwölf"}, sent("a\nzwölf", "text/plain; charset=utf-8")),
+    Call("send_text", {"body": "a\nzwölf"},
+         describe_content("a\nzwölf", "text/plain; charset=utf-8")),
     Call("send_bytes", {"body": bytes_of(b"\x00\xff\r\n")}, [OCTETS, "00ff0d0a"]),
     Call("send_lines", {"body": [{"a": 1}, "two", None]},
-         sent('{"a":1}\n"two"\nnull\n', "application/x-ndjson")),
+         describe_content('{"a":1}\n"two"\nnull\n', "application/x-ndjson")),
     Call("delete_items", {"body": [1, 2], "purge": True}, {"deleted": [1, 2], "purge": True},
          "/items?purge=true"),
 ]  # fmt: skip

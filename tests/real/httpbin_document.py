@@ -40,14 +40,14 @@ def httpbin_document(app: Any) -> dict[str, Any]:
     paths: dict[str, dict[str, Any]] = {}
     for rule in app.url_map.iter_rules():
         text = inspect.getdoc(app.view_functions[rule.endpoint]) or ""
-        summary, found, declared = text.partition("---\n")
-        if not found:
+        summary, separator, declared = text.partition("---\n")
+        if not separator:
             continue
         item = paths.setdefault(_VARIABLE.sub(r"{\1}", rule.rule), {})
         common = yaml.safe_load(declared)
-        own = {verb: common.pop(verb, {}) for verb in _VERBS}
+        operations = {verb: common.pop(verb, {}) for verb in _VERBS}
         for verb in _VERBS:
             if verb.upper() in rule.methods:
-                item[verb] = {"summary": summary.strip(), **common, **own[verb]}
+                item[verb] = {"summary": summary.strip(), **common, **operations[verb]}
     info = {"title": "httpbin", "version": "0"}
     return {"swagger": "2.0", "info": info, "paths": dict(sorted(paths.items()))}

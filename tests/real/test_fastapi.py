@@ -47,7 +47,7 @@ async def test_what_is_sent_is_what_the_server_says_it_received(toolset, echo, c
 
 
 @pytest.mark.parametrize("call", [*FAILING, *REFUSED], ids=row_id)
-async def test_what_does_not_fit_is_not_sent_and_what_the_server_refuses_is_told(
+async def test_what_does_not_fit_is_not_sent_and_what_the_server_refuses_is_reported(
     toolset, echo, call
 ):
     result = await toolset[call.tool].execute(call.arguments)
@@ -76,14 +76,14 @@ def test_a_deprecated_operation_says_so_and_the_documents_own_address_is_called(
 def test_the_command_line_proves_every_operation_of_the_document(echo):
     ran = CliRunner().invoke(commands, ["prove", f"{echo.url}/openapi.json", "--json"])
 
-    told = json.loads(ran.stdout)
-    assert (ran.exit_code, told["counts"]["failed"]) == (0, 0)
-    unproved = [row for row in told["tools"] if row["verdict"] != "proved"]
+    report = json.loads(ran.stdout)
+    assert (ran.exit_code, report["counts"]["failed"]) == (0, 0)
+    unproved = [row for row in report["tools"] if row["verdict"] != "proved"]
     assert [(row["tool"], row["reason"]) for row in unproved] == []
 
 
 @pytest.mark.parametrize("call", CALLS, ids=row_id)
-async def test_what_the_server_answers_fits_its_document(checked, call):
+async def test_what_the_server_returns_fits_its_document(checked, call):
     result = await checked[call.tool].execute(call.arguments)
 
     assert result.metadata["response_problems"] == []

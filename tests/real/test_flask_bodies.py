@@ -56,10 +56,10 @@ def create_app():
 
     @app.post("/count")
     def count():
-        given = request.get_json()
-        if not all(type(value) is int for value in given.values()):
-            return {"error": f"integers are wanted: {given}"}, 400
-        return given
+        values = request.get_json()
+        if not all(type(value) is int for value in values.values()):
+            return {"error": f"integers are wanted: {values}"}, 400
+        return values
 
     @app.get("/flag")
     def flag():
@@ -136,11 +136,13 @@ ROWS = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize(("api", "given", "answered"), ROWS.values(), ids=ROWS)
-async def test_the_application_receives_what_was_meant(api, given, answered, way, url, tmp_path):
-    text = await call_by(way, api, given, url, tmp_path)
+@pytest.mark.parametrize(("api", "arguments", "expected"), ROWS.values(), ids=ROWS)
+async def test_the_application_receives_what_was_meant(
+    api, arguments, expected, way, url, tmp_path
+):
+    text = await call_by(way, api, arguments, url, tmp_path)
 
-    assert json.loads(text) == answered
+    assert json.loads(text) == expected
 
 
 @pytest.mark.parametrize("schema", [BINARY, STRING, CSV], ids=["binary", "string", "media type"])

@@ -145,7 +145,7 @@ def toolset(httpbin_url):
 def with_base(value, base):
     """Put the server's address where a row has `{base}`."""
     if isinstance(value, dict):
-        return {key: with_base(member, base) for key, member in value.items()}
+        return {key: with_base(item, base) for key, item in value.items()}
     return value.replace("{base}", base) if isinstance(value, str) else value
 
 
@@ -163,8 +163,8 @@ async def test_the_result_is_what_httpbin_says_it_received(toolset, httpbin_url,
 
     result = await tool.execute(with_base(call.arguments, httpbin_url))
 
-    found = result.error and {key: result.error.get(key) for key in call.error or result.error}
-    assert found == call.error
+    actual = result.error and {key: result.error.get(key) for key in call.error or result.error}
+    assert actual == call.error
     if isinstance(call.holds, list):
         assert [text for text in call.holds if text not in str(result)] == []
     elif call.error is None:
