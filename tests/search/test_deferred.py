@@ -24,10 +24,10 @@ def shop():
     return load_tools(document(paths))
 
 
-def large(count, **members):
+def large(count, **fields):
     """Return so many tools."""
     paths = {
-        f"/things{n}": {"get": operation(operationId=f"get_{n}", summary="x" * 400, **members)}
+        f"/things{n}": {"get": operation(operationId=f"get_{n}", summary="x" * 400, **fields)}
         for n in range(count)
     }
     return load_tools(document(paths))
@@ -51,9 +51,9 @@ def test_openais_are_functions_of_namespaces_by_tag():
     types = pytest.importorskip("openai.types.responses", reason="openai is not installed")
     toolset = shop()
 
-    found = toolset.definitions("openai", defer=True)
+    definitions = toolset.definitions("openai", defer=True)
 
-    search, *spaces = found
+    search, *spaces = definitions
     assert search == {"type": "tool_search"}
     names = [space["name"] for space in spaces]
     assert names == ["pets_owners", "uni", "other"]
@@ -67,7 +67,7 @@ def test_openais_are_functions_of_namespaces_by_tag():
     ]
     assert all(function["defer_loading"] is True for function in functions)
     checked = TypeAdapter(list[types.ToolParam])
-    assert len(checked.validate_python(found)) == len(found)
+    assert len(checked.validate_python(definitions)) == len(definitions)
 
 
 def test_a_namespace_describes_itself_in_few_words():
@@ -96,7 +96,7 @@ def test_other_profiles_name_those_that_defer(profile):
         shop().definitions(profile, defer=True)
 
 
-def test_large_definitions_are_told_once_for_a_toolset(caplog):
+def test_large_definitions_are_reported_once_for_a_toolset(caplog):
     toolset = large(300)
 
     with caplog.at_level(logging.WARNING, "openapi_tools"):
@@ -127,13 +127,13 @@ def test_large_definitions_are_told_once_for_a_toolset(caplog):
 )
 def test_each_coordinators_adapter_says_so(caplog, module, function, package):
     pytest.importorskip(package, reason=f"{package} is not installed")
-    made = getattr(__import__(f"openapi_tools.{module}", fromlist=["x"]), function)
-    given = (Coordinator(),) if function == "adapt_tools" else ()
+    adapt = getattr(__import__(f"openapi_tools.{module}", fromlist=["x"]), function)
+    arguments = (Coordinator(),) if function == "adapt_tools" else ()
 
     with caplog.at_level(logging.WARNING, "openapi_tools"):
-        made(*given, large(200))
+        adapt(*arguments, large(200))
         first = [record.message for record in caplog.records]
-        made(*given, shop())
+        adapt(*arguments, shop())
 
     assert len(first) == len(caplog.records) == 1
     assert "more than 20,000 tokens" in first[0]

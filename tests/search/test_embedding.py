@@ -21,13 +21,13 @@ TOPICS = {"buy": 0, "purchase": 0, "weather": 1, "rain": 1, "cancel": 2, "undo":
 
 def embed(texts):
     """Return how often each of three topics is in a text."""
-    made = []
+    vectors = []
     for text in texts:
         vector = [0.0, 0.0, 0.0]
         for word, topic in TOPICS.items():
             vector[topic] += text.lower().count(word)
-        made.append(vector)
-    return made
+        vectors.append(vector)
+    return vectors
 
 
 def names(toolset, query):
@@ -36,25 +36,25 @@ def names(toolset, query):
 
 def test_a_synonym_finds_what_its_word_does_not():
     plain = load_tools(SHOP)
-    told = load_tools(SHOP, settings=Settings(synonyms={"orders": "purchase", "rain": ["weather"]}))
+    shop = load_tools(SHOP, settings=Settings(synonyms={"orders": "purchase", "rain": ["weather"]}))
 
     assert names(plain, "my order") == []
-    assert names(told, "my order") == ["get_p0", "get_p2"]
-    assert names(told, "raining?") == ["get_p1"]
-    assert names(told, "weather") == names(plain, "weather")
+    assert names(shop, "my order") == ["get_p0", "get_p2"]
+    assert names(shop, "raining?") == ["get_p1"]
+    assert names(shop, "weather") == names(plain, "weather")
 
 
 def test_a_synonym_of_several_words_needs_them_all():
-    told = load_tools(SHOP, settings=Settings(synonyms={"change mind": ["cancel"]}))
+    shop = load_tools(SHOP, settings=Settings(synonyms={"change mind": ["cancel"]}))
 
-    assert names(told, "I changed my mind") == ["get_p2"]
-    assert names(told, "change") == []
+    assert names(shop, "I changed my mind") == ["get_p2"]
+    assert names(shop, "change") == []
 
 
 def test_synonyms_stand_in_a_configuration():
-    told = load_tools(SHOP, config={"settings": {"synonyms": {"rain": "weather"}}})
+    shop = load_tools(SHOP, config={"settings": {"synonyms": {"rain": "weather"}}})
 
-    assert names(told, "rain") == ["get_p1"]
+    assert names(shop, "rain") == ["get_p1"]
 
 
 @pytest.mark.parametrize("synonyms", [["rain"], {"rain": 1}, "rain", {"rain": [None]}])
@@ -64,19 +64,19 @@ def test_synonyms_are_a_mapping_of_words(synonyms):
 
 
 def test_an_embedder_finds_other_words_and_is_fused_by_rank():
-    told = load_tools(SHOP, settings=Settings(embed=embed))
+    shop = load_tools(SHOP, settings=Settings(embed=embed))
 
-    assert names(told, "rain")[0] == "get_p1"
-    assert names(told, "undo")[0] == "get_p2"
-    assert names(told, "list purchase")[0] == "get_p0"
-    assert told.search("undo")[0].score == pytest.approx(1 / 61)
+    assert names(shop, "rain")[0] == "get_p1"
+    assert names(shop, "undo")[0] == "get_p2"
+    assert names(shop, "list purchase")[0] == "get_p0"
+    assert shop.search("undo")[0].score == pytest.approx(1 / 61)
 
 
 def test_vectors_of_tools_are_made_once():
     asked = []
-    told = load_tools(SHOP, settings=Settings(embed=lambda t: asked.append(len(t)) or embed(t)))
+    shop = load_tools(SHOP, settings=Settings(embed=lambda t: asked.append(len(t)) or embed(t)))
 
-    for toolset in (told, told, told.select({"paths": ["/p1"]}), Toolset.union(told)):
+    for toolset in (shop, shop, shop.select({"paths": ["/p1"]}), Toolset.union(shop)):
         assert names(toolset, "rain")[0] == "get_p1"
     assert asked == [1, 3, 1, 1, 1]
 
@@ -111,15 +111,15 @@ async def later(texts):
         (raises, "the function raised RuntimeError"),
     ],
 )
-def test_a_wrong_answer_of_an_embedder_is_named(function, reason):
-    told = load_tools(SHOP, settings=Settings(embed=function))
+def test_a_wrong_result_of_an_embedder_is_named(function, reason):
+    shop = load_tools(SHOP, settings=Settings(embed=function))
 
     with pytest.raises(SettingsError, match=reason) as failed:
-        told.search("rain")
+        shop.search("rain")
     assert "sk-embed" not in str(failed.value)
 
 
-@pytest.mark.parametrize("given", ["model", 3, later])
-def test_an_embedder_is_a_plain_function(given):
+@pytest.mark.parametrize("value", ["model", 3, later])
+def test_an_embedder_is_a_plain_function(value):
     with pytest.raises(SettingsError, match="embed"):
-        Settings(embed=given)
+        Settings(embed=value)

@@ -49,18 +49,18 @@ def sent():
 def pets(sent):
     """The tools of the API."""
 
-    def answer(request):
+    def respond(request):
         sent.append(request)
         if request.url.path == "/report":
             return httpx.Response(202, json={}, headers={"Location": "/pets/1"})
         if request.url.path == "/pets" and request.method == "GET":
             page = int(request.url.params.get("page", 1))
-            more = {"Link": f'</pets?page={page + 1}>; rel="next"'} if page < 3 else {}
-            found = [{"id": 10 * page + n, "name": "x" * 50} for n in range(10)]
-            return httpx.Response(200, json=found, headers=more)
+            headers = {"Link": f'</pets?page={page + 1}>; rel="next"'} if page < 3 else {}
+            items = [{"id": 10 * page + n, "name": "x" * 50} for n in range(10)]
+            return httpx.Response(200, json=items, headers=headers)
         return httpx.Response(200, json=REX)
 
-    client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+    client = httpx.AsyncClient(transport=httpx.MockTransport(respond))
     return load_tools(DOCUMENT, client=client, show_changes=False)
 
 
@@ -76,18 +76,18 @@ def test_their_definitions_take_at_most_250_tokens(profile, words):
     meta = load_tools(DOCUMENT, settings={"definitions": words}).meta_tools()
     _, count = costs.token_counter()
 
-    found = meta.definitions(profile)
+    definitions = meta.definitions(profile)
 
-    assert len(found) == 3
+    assert len(definitions) == 3
     assert not meta.warnings
-    assert sum(costs.definition_cost(each, count)[1] for each in found) <= 250
-    assert len(json.dumps(found, separators=(",", ":"))) < 1100
+    assert sum(costs.definition_cost(each, count)[1] for each in definitions) <= 250
+    assert len(json.dumps(definitions, separators=(",", ":"))) < 1100
 
 
-async def test_a_search_answers_with_stubs(meta):
-    found = await meta.call("search_tools", {"query": "drop\nadd a pet", "limit": 2})
+async def test_a_search_returns_stubs(meta):
+    result = await meta.call("search_tools", {"query": "drop\nadd a pet", "limit": 2})
 
-    lines = str(found).splitlines()
+    lines = str(result).splitlines()
     names = [line.partition("(")[0] for line in lines if line[0] != " "]
     assert names == ["delete_pet", "add_pet"]
 
@@ -98,10 +98,12 @@ async def test_a_limit_is_brought_into_its_bounds(meta, limit):
 
 
 async def test_a_search_without_hits_says_so_and_names_near_tools(meta):
-    found = await meta.call("search_tools", {"query": "listpet"})
+    result = await meta.call("search_tools", {"query": "listpet"})
 
-    assert found.success
-    assert found.output.startswith("No tool among 5 has the words 'listpet'; did you mean list_pet")
+    assert result.success
+    assert result.output.startswith(
+        "No tool among 5 has the words 'listpet'; did you mean list_pet"
+    )
 
 
 async def test_descriptions_come_for_each_tool_once_and_ten_at_most(pets):
@@ -117,7 +119,7 @@ async def test_descriptions_come_for_each_tool_once_and_ten_at_most(pets):
 
 
 @pytest.mark.parametrize(
-    "given",
+    "call_fields",
     [
         {"arguments": {"id": 1}},
         {"arguments": '{"id": 1}'},
@@ -128,8 +130,8 @@ async def test_descriptions_come_for_each_tool_once_and_ten_at_most(pets):
         {"id": 1, "arguments": ""},
     ],
 )
-async def test_arguments_come_in_several_forms(meta, sent, given):
-    call = {"name": "get_pet", **given}
+async def test_arguments_come_in_several_forms(meta, sent, call_fields):
+    call = {"name": "get_pet", **call_fields}
 
     result = await meta.call("call_tool", call)
 
@@ -143,16 +145,16 @@ async def test_arguments_come_in_several_forms(meta, sent, given):
 async def test_calls_by_each_profile_reach_the_tool(meta, profile):
     meta.definitions(profile)
     text = profile in ("openai_strict", "gemini")
-    given = {"name": "get_pet", "arguments": '{"id": 1}' if text else {"id": 1}}
-    others = {"fields": None, "pages": None} if profile == "openai_strict" else {}
+    arguments = {"name": "get_pet", "arguments": '{"id": 1}' if text else {"id": 1}}
+    nulls = {"fields": None, "pages": None} if profile == "openai_strict" else {}
 
-    result = await meta.call({"name": "call_tool", "arguments": {**given, **others}})
+    result = await meta.call({"name": "call_tool", "arguments": {**arguments, **nulls}})
 
     assert result.output == REX
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("arguments", "words"),
     [
         ({}, "/name: missing required argument"),
         ({"name": "get_pets"}, "did you mean get_pet"),
@@ -168,8 +170,8 @@ async def test_calls_by_each_profile_reach_the_tool(meta, profile):
         ({"name": ["get_pet"]}, "/name: expected a string"),
     ],
 )
-async def test_a_wrong_call_is_explained_and_not_sent(meta, sent, given, words):
-    result = await meta.call("call_tool", given)
+async def test_a_wrong_call_is_explained_and_not_sent(meta, sent, arguments, words):
+    result = await meta.call("call_tool", arguments)
 
     assert result.is_error
     assert result.error["type"] == "invalid_input"
@@ -178,23 +180,23 @@ async def test_a_wrong_call_is_explained_and_not_sent(meta, sent, given, words):
 
 
 async def test_the_result_is_that_of_the_tool(pets, meta):
-    heard = []
-    pets.subscribe(heard.append)
+    events = []
+    pets.subscribe(events.append)
     call = {"id": "c1", "name": "call_tool", "arguments": {"name": "get_pet", "id": 1}}
 
     result = await meta.call(call)
-    own = await pets.call("get_pet", {"id": 1})
+    direct = await pets.call("get_pet", {"id": 1})
 
-    assert (result.output, result.tool_call_id) == (own.output, "c1")
-    assert result.metadata.keys() == own.metadata.keys()
-    assert {event.tool for event in heard} == {"get_pet"}
-    assert heard[0].call_id == "c1"
+    assert (result.output, result.tool_call_id) == (direct.output, "c1")
+    assert result.metadata.keys() == direct.metadata.keys()
+    assert {event.tool for event in events} == {"get_pet"}
+    assert events[0].call_id == "c1"
 
 
 async def test_fields_choose_parts(meta):
-    given = {"name": "get_pet", "arguments": {"id": 1}, "fields": "name"}
+    arguments = {"name": "get_pet", "arguments": {"id": 1}, "fields": "name"}
 
-    assert (await meta.call("call_tool", given)).output == "Rex"
+    assert (await meta.call("call_tool", arguments)).output == "Rex"
 
 
 async def test_pages_are_collected(meta, sent):
@@ -207,13 +209,13 @@ async def test_pages_are_collected(meta, sent):
     assert len(sent) == 5
 
 
-async def test_collected_pages_are_cut_as_other_answers_are(sent):
-    def answer(request):
+async def test_collected_pages_are_cut_as_other_responses_are(sent):
+    def respond(request):
         page = int(request.url.params.get("page", 1))
         headers = {"Link": f'</pets?page={page + 1}>; rel="next"'}
         return httpx.Response(200, json=[{"id": page, "text": "y" * 90}] * 10, headers=headers)
 
-    client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+    client = httpx.AsyncClient(transport=httpx.MockTransport(respond))
     pets = load_tools(DOCUMENT, client=client, show_changes=False, max_output_chars=3000)
 
     result = await pets.meta_tools().call(
@@ -259,11 +261,14 @@ async def test_dry_runs_and_the_approval_of_settings_are_those_of_the_tool(sent)
     asking = load_tools(
         DOCUMENT, settings={"approve": lambda preview: asked.append(preview.tool) or False}
     ).meta_tools()
-    given = {"name": "delete_pet", "arguments": {"id": 1}}
+    arguments = {"name": "delete_pet", "arguments": {"id": 1}}
 
-    shown, refused = await dry.call("call_tool", given), await asking.call("call_tool", given)
+    dry_run, refused = (
+        await dry.call("call_tool", arguments),
+        await asking.call("call_tool", arguments),
+    )
 
-    assert shown.output["url"] == "http://pets.example.com/pets/1"
+    assert dry_run.output["url"] == "http://pets.example.com/pets/1"
     assert refused.error["message"] == "delete_pet was not approved; it was not sent."
     assert asked == ["delete_pet"]
 
@@ -277,7 +282,7 @@ async def test_long_work_is_waited_for_and_resumed(meta):
     assert begun.header_note == 'The operation is still running: call get_pet with {"id": 1}'
 
 
-def test_attributes_tell_what_a_call_may_do(meta):
+def test_attributes_say_what_a_call_may_do(meta):
     assert [tool.read_only for tool in meta] == [True, True, False]
     assert [tool.destructive for tool in meta] == [False, False, True]
     assert [tool.parallel_safe for tool in meta] == [True, True, False]
@@ -318,13 +323,13 @@ def test_they_are_not_joined_with_the_tools_of_documents(pets, meta):
         type(pets).union(pets, meta)
 
 
-async def test_a_caller_of_some_tools_hears_nothing_of_operations_that_were_skipped():
+async def test_a_caller_of_some_tools_reads_nothing_of_operations_that_were_skipped():
     wrong = operation(operationId="hide_pet", parameters=[{"$ref": "#/components/parameters/no"}])
     tools = load_tools({**DOCUMENT, "paths": {**DOCUMENT["paths"], "/hide": {"get": wrong}}})
-    told = []
+    messages = []
     for offered in (tools.meta_tools(), tools.meta_tools().only(lambda tool: tool.read_only)):
-        given = {"name": "hide_pet", "arguments": {}}
-        told.append(str(await offered.call("call_tool", given)))
+        arguments = {"name": "hide_pet", "arguments": {}}
+        messages.append(str(await offered.call("call_tool", arguments)))
 
-    assert "GET /hide was skipped" in told[0]
-    assert told[1] == "no tool is called 'hide_pet'; did you mean get_pet or list_pets?"
+    assert "GET /hide was skipped" in messages[0]
+    assert messages[1] == "no tool is called 'hide_pet'; did you mean get_pet or list_pets?"

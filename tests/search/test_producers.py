@@ -14,18 +14,18 @@ from openapi_tools.search.producers import Producers
 TEXT = {"type": "string"}
 
 
-def path(method, place, answer=None, required=(), ask=None, **members):
+def path(method, place, response=None, required=(), ask=None, **fields):
     """Return (path, path item): `required` are query parameters, `answer` a schema."""
-    content = {} if answer is None else {"content": {"application/json": {"schema": answer}}}
+    content = {} if response is None else {"content": {"application/json": {"schema": response}}}
     asked = ask or TEXT
     parameters = [{"name": n, "in": "query", "required": True, "schema": asked} for n in required]
-    made = operation(parameters=parameters, **members)
-    made["responses"]["200"].update(content)
-    return place, {method: made}
+    node = operation(parameters=parameters, **fields)
+    node["responses"]["200"].update(content)
+    return place, {method: node}
 
 
-def objects(*members, **others):
-    return {"type": "object", "properties": {**dict.fromkeys(members, TEXT), **others}}
+def objects(*names, **properties):
+    return {"type": "object", "properties": {**dict.fromkeys(names, TEXT), **properties}}
 
 
 def array(items):
@@ -36,7 +36,7 @@ def ref(name):
     return {"$ref": f"#/components/schemas/{name}"}
 
 
-def loaded(*listed, **schemas):
+def load_paths(*listed, **schemas):
     paths = {}
     for place, item in listed:
         paths.setdefault(place, {}).update(item)
@@ -47,8 +47,8 @@ def producers(tools, asking):
     """Return what yields the arguments of the tool at a method and path, as methods and paths."""
     named = {f"{tool.method} {tool.path}": tool.name for tool in tools}
     places = {name: place for place, name in named.items()}
-    found = tools.producers(named[asking])
-    return {argument: [places[name] for name in names] for argument, names in found.items()}
+    by_argument = tools.producers(named[asking])
+    return {argument: [places[name] for name in names] for argument, names in by_argument.items()}
 
 
 BEST = {
@@ -107,14 +107,14 @@ BEST = {
 @pytest.mark.parametrize(("asking", "argument", "first", "listed"),
                          [(*row[:3], row[3:]) for row in BEST.values()], ids=BEST)  # fmt: skip
 def test_the_best_producer_of_an_argument(asking, argument, first, listed):
-    tools = loaded(*listed, asking, Shop=objects("id"), AlbumObject=objects("id", "name"))
+    tools = load_paths(*listed, asking, Shop=objects("id"), AlbumObject=objects("id", "name"))
     method, place = next(iter(asking[1])).upper(), asking[0]
 
     assert producers(tools, f"{method} {place}")[argument][0] == first
 
 
 def test_a_list_comes_before_the_tool_that_creates_and_reads_before_writes():
-    tools = loaded(
+    tools = load_paths(
         path("get", "/pets/{petId}"),
         path("post", "/pets", objects("id")),
         path("get", "/pets", array(objects("id"))),
@@ -126,45 +126,45 @@ def test_a_list_comes_before_the_tool_that_creates_and_reads_before_writes():
 
 def test_a_producer_never_requires_the_same_identifier():
     pet = objects("id", owner=objects("id"))
-    tools = loaded(
+    tools = load_paths(
         path("get", "/pets/{petId}", pet),
         path("get", "/pets/{petId}/friends", array(pet)),
         path("get", "/owners/{ownerId}/pets", array(pet)),
     )
 
-    found = producers(tools, "GET /pets/{petId}")
+    by_argument = producers(tools, "GET /pets/{petId}")
 
-    assert found == {"petId": ["GET /owners/{ownerId}/pets"]}
+    assert by_argument == {"petId": ["GET /owners/{ownerId}/pets"]}
     assert set(producers(tools, "GET /owners/{ownerId}/pets")) == {"ownerId"}
 
 
 def test_identifiers_that_a_tool_requires_anyway_cost_a_producer_nothing():
     issues = array(objects("number", repo=objects("name")))
-    tools = loaded(
+    tools = load_paths(
         path("get", "/repos", array(objects("name"))),
         path("get", "/repos/{repo}/issues", issues),
         path("get", "/users/{user}/issues", issues),
         path("get", "/repos/{repo}/issues/{issue_number}/comments"),
     )
 
-    found = producers(tools, "GET /repos/{repo}/issues/{issue_number}/comments")
+    by_argument = producers(tools, "GET /repos/{repo}/issues/{issue_number}/comments")
 
-    assert found["issue_number"][0] == "GET /repos/{repo}/issues"
-    assert found["repo"][0] == "GET /repos"
+    assert by_argument["issue_number"][0] == "GET /repos/{repo}/issues"
+    assert by_argument["repo"][0] == "GET /repos"
 
 
 def test_one_of_three_producers_starts_from_another_resource():
     films = objects(results=array(objects("id")))
-    tools = loaded(
+    tools = load_paths(
         *(path("get", f"/film/{kind}", films) for kind in ("popular", "latest", "upcoming")),
         path("get", "/person/{person_id}/film", films),
         path("get", "/film/{film_id}"),
     )
 
-    found = producers(tools, "GET /film/{film_id}")["film_id"]
+    operations = producers(tools, "GET /film/{film_id}")["film_id"]
 
-    assert len(found) == 3
-    assert found[2] == "GET /person/{person_id}/film"
+    assert len(operations) == 3
+    assert operations[2] == "GET /person/{person_id}/film"
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_one_of_three_producers_starts_from_another_resource():
 )
 def test_values_of_a_choice_a_date_or_a_measure_identify_nothing(schema):
     parameter = {"name": "day", "in": "path", "required": True, "schema": schema}
-    tools = loaded(
+    tools = load_paths(
         path("get", "/days", array(objects("id"))),
         ("/days/{day}", {"get": operation(parameters=[parameter])}),
     )
@@ -188,7 +188,7 @@ def test_values_of_a_choice_a_date_or_a_measure_identify_nothing(schema):
 
 
 def test_a_tool_that_requires_nothing_needs_nothing():
-    tools = loaded(path("get", "/pets", array(objects("id"))))
+    tools = load_paths(path("get", "/pets", array(objects("id"))))
 
     assert producers(tools, "GET /pets") == {}
     with pytest.raises(KeyError):
@@ -198,7 +198,7 @@ def test_a_tool_that_requires_nothing_needs_nothing():
 def test_an_argument_with_another_name_than_its_variable_is_found():
     variable = {"name": "name", "in": "path", "required": True, "schema": TEXT}
     other = {**variable, "in": "query"}
-    tools = loaded(
+    tools = load_paths(
         path("get", "/shops", array(objects("name"))),
         ("/shops/{name}", {"get": operation(parameters=[variable, other])}),
     )
@@ -208,7 +208,7 @@ def test_an_argument_with_another_name_than_its_variable_is_found():
 
 def test_a_selection_names_its_own_tools_only():
     pets = array(objects("id"))
-    tools = loaded(
+    tools = load_paths(
         *(path("get", f"/pets{rest}", pets) for rest in ("", "/old", "/new", "/all")),
         path("get", "/pets/{petId}"),
     )
@@ -219,18 +219,18 @@ def test_a_selection_names_its_own_tools_only():
 
 
 def test_the_graph_is_plain_data():
-    tools = loaded(path("get", "/pets", array(objects("id"))), path("get", "/pets/{petId}"))
-    made = Producers(tools)
+    tools = load_paths(path("get", "/pets", array(objects("id"))), path("get", "/pets/{petId}"))
+    graph = Producers(tools)
 
-    kept = Producers(tools, json.loads(json.dumps(made.data())))
+    kept = Producers(tools, json.loads(json.dumps(graph.data())))
 
-    assert kept.data() == made.data() == [{}, {"petId": [0]}]
+    assert kept.data() == graph.data() == [{}, {"petId": [0]}]
 
 
-def test_recursive_and_huge_answers_are_looked_at_within_bounds():
+def test_recursive_and_huge_responses_are_looked_at_within_bounds():
     node = objects("id", **{f"m{number}": ref("Node") for number in range(2_000)})
     node["allOf"] = [ref("Node"), {"oneOf": [ref("Node"), array(ref("Node"))]}]
-    tools = loaded(path("get", "/nodes", ref("Node")), path("get", "/nodes/{id}"), Node=node)
+    tools = load_paths(path("get", "/nodes", ref("Node")), path("get", "/nodes/{id}"), Node=node)
 
     assert producers(tools, "GET /nodes/{id}") == {"id": ["GET /nodes"]}
 
@@ -239,7 +239,7 @@ SCHEMAS = st.recursive(
     st.sampled_from([TEXT, True, {}, ref("A"), ref("B"), {"type": ["integer", "null"]}]),
     lambda inner: st.one_of(
         st.dictionaries(st.sampled_from(["id", "a_id", "name", "", "ß", "items"]), inner).map(
-            lambda members: {"type": "object", "properties": members}
+            lambda properties: {"type": "object", "properties": properties}
         ),
         inner.map(array),
         st.lists(inner, min_size=1, max_size=3).map(lambda branches: {"anyOf": branches}),
@@ -250,14 +250,14 @@ SCHEMAS = st.recursive(
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(answer=SCHEMAS, other=SCHEMAS)
-def test_any_answer_gives_a_graph_of_tools_that_there_are(answer, other):
-    tools = loaded(
-        path("get", "/a", answer),
+@given(response=SCHEMAS, other=SCHEMAS)
+def test_any_response_gives_a_graph_of_tools_that_there_are(response, other):
+    tools = load_paths(
+        path("get", "/a", response),
         path("get", "/b/{a_id}", other),
-        path("post", "/a/{id}/{}", answer),
+        path("post", "/a/{id}/{}", response),
         A=objects(self=ref("A"), b=ref("B")),
-        B=array(answer),
+        B=array(response),
     )
 
     for tool in tools:
@@ -293,6 +293,6 @@ def corpus_tools(name):
     ],
 )  # fmt: skip
 def test_published_documents(name, asking, expected):
-    found = producers(corpus_tools(name), asking)
+    by_argument = producers(corpus_tools(name), asking)
 
-    assert {argument: places[0] for argument, places in found.items()} == expected
+    assert {argument: places[0] for argument, places in by_argument.items()} == expected

@@ -92,9 +92,9 @@ def test_several_lines_share_the_hits_in_turn(shop):
 
 
 def test_equal_scores_keep_the_order_of_the_document(shop):
-    found = names(shop, "list", 3)
+    hits = names(shop, "list", 3)
 
-    assert found == [tool.name for tool in shop if tool.name in found]
+    assert hits == [tool.name for tool in shop if tool.name in hits]
 
 
 def test_a_selection_finds_its_own_tools_only(shop):
@@ -116,8 +116,8 @@ def test_a_union_searches_all_documents_and_knows_their_new_names(shop):
 def test_a_union_of_selections_keeps_to_them(shop):
     both = Toolset.union(load_tools(ZOO), shop.select({"methods": ["post"]}))
 
-    found = sorted(names(both, "list orders products"))
-    assert found == ["get_animals", "get_orders", "post_orders"]
+    hits = sorted(names(both, "list orders products"))
+    assert hits == ["get_animals", "get_orders", "post_orders"]
 
 
 def test_in_a_task_of_several_clauses_the_best_tool_of_each_counts_more(shop):
@@ -130,7 +130,7 @@ def test_in_a_task_of_several_clauses_the_best_tool_of_each_counts_more(shop):
     assert list(several)[:2] == ["post_orders", "get_products"]
 
 
-def test_a_long_query_is_answered(shop):
+def test_a_long_query_finds_tools(shop):
     assert names(shop, "orders " + " ".join(map("w{}".format, range(150_000))))
     assert names(shop, "orders, " * 20_000)[0] in ("get_orders", "post_orders")
     assert names(shop, "nothing\n" * 40 + "orders")[0] in ("get_orders", "post_orders")
@@ -139,10 +139,10 @@ def test_a_long_query_is_answered(shop):
 def test_needs_name_the_tools_of_the_toolset_alone():
     toolset = load_tools(GOTIFY)
     (hit,) = [h for h in toolset.search("delete a message") if h.tool.name == "delete_message"]
-    first, *others = hit.needs["id"]
+    first, *rest = hit.needs["id"]
 
     assert hit.needs == toolset.producers("delete_message")
-    assert all(name in toolset for name in (first, *others))
+    assert all(name in toolset for name in (first, *rest))
     without = toolset.select({"exclude": {"names": [first]}})
     assert first not in without.producers("delete_message").get("id", ())
     both = Toolset.union(toolset, load_tools(GOTIFY))
@@ -178,15 +178,17 @@ def test_the_tools_of_a_generated_package_are_found():
 
 
 def test_searches_in_several_threads_find_the_same():
-    toolset, found = load_tools(GOTIFY), []
+    toolset, results = load_tools(GOTIFY), []
     query = "delete a message\nlist clients"
-    threads = [threading.Thread(target=lambda: found.append(names(toolset, query))) for _ in "1234"]
+    threads = [
+        threading.Thread(target=lambda: results.append(names(toolset, query))) for _ in "1234"
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
 
-    assert found == [names(load_tools(GOTIFY), query)] * 4
+    assert results == [names(load_tools(GOTIFY), query)] * 4
 
 
 def test_the_garbage_collector_is_paused_while_an_index_is_built():

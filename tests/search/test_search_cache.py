@@ -28,7 +28,7 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def made(monkeypatch):
+def built_sizes(monkeypatch):
     """Count how many indexes are made."""
     numbers, of = [], Index.build
     monkeypatch.setattr(Index, "build", lambda tools: numbers.append(len(tools)) or of(tools))
@@ -43,12 +43,12 @@ def sides(folder):
     return sorted(folder.glob("*.search"))
 
 
-def test_the_second_load_reads_the_index_and_finds_the_same(folder, made):
+def test_the_second_load_reads_the_index_and_finds_the_same(folder, built_sizes):
     first = hits(load_tools(MUSEUM))
     again = hits(load_tools(MUSEUM))
 
     assert first == again == hits(load_tools(MUSEUM, settings=Settings(cache=False)))
-    assert made == [8, 8]  # the first and the one without the cache
+    assert built_sizes == [8, 8]  # the first and the one without the cache
     assert len(sides(folder)) == 1
     assert sides(folder)[0].stat().st_mode & 0o777 == 0o600
 
@@ -70,27 +70,27 @@ SPOILT = {
 
 
 @pytest.mark.parametrize("spoil", SPOILT.values(), ids=SPOILT)
-def test_a_damaged_index_is_made_anew(folder, made, spoil):
+def test_a_damaged_index_is_rebuilt(folder, built_sizes, spoil):
     first = hits(load_tools(MUSEUM))
     (side,) = sides(folder)
     whole = side.read_bytes()
     side.write_bytes(spoil(whole))
 
     assert hits(load_tools(MUSEUM)) == first
-    assert made == [8, 8]
+    assert built_sizes == [8, 8]
     assert side.read_bytes() == whole
 
 
-def test_an_index_that_others_can_write_is_not_read(folder, made):
+def test_an_index_that_others_can_write_is_not_read(folder, built_sizes):
     hits(load_tools(MUSEUM))
     sides(folder)[0].chmod(0o666)
 
     hits(load_tools(MUSEUM))
 
-    assert made == [8, 8]
+    assert built_sizes == [8, 8]
 
 
-def test_tools_of_another_form_have_an_index_of_their_own(folder, made):
+def test_tools_of_another_form_have_an_index_of_their_own(folder, built_sizes):
     shaped = {"tools": {"buy_museum_tickets": {"description": "Obtain passes", "name": "passes"}}}
     plain = hits(load_tools(MUSEUM), "passes")
 
@@ -98,19 +98,19 @@ def test_tools_of_another_form_have_an_index_of_their_own(folder, made):
         assert hits(load_tools(MUSEUM, config=shaped), "passes")[0][0] == "passes"
         assert hits(load_tools(MUSEUM, settings=Settings(body="nested"))) != []
     assert hits(load_tools(MUSEUM), "passes") == plain
-    assert made == [8, 8, 8]
+    assert built_sizes == [8, 8, 8]
     assert len(sides(folder)) == 3
 
 
-def test_a_selection_uses_the_index_of_the_whole_document(folder, made):
+def test_a_selection_uses_the_index_of_the_whole_document(folder, built_sizes):
     for tags in ("Events", "Tickets"):
         assert hits(load_tools(MUSEUM, select={"tags": tags}))
 
-    assert made == [8]
+    assert built_sizes == [8]
 
 
-def test_tools_of_the_users_own_are_indexed_anew(folder):
-    class Own(OperationTool):
+def test_tools_of_the_users_own_are_indexed_again(folder):
+    class PlainTool(OperationTool):
         name = "own"
         input_schema = {"type": "object", "properties": {}}  # noqa: RUF012 -- not changed
         operation = Operation("GET", "/own")
@@ -123,7 +123,7 @@ def test_tools_of_the_users_own_are_indexed_anew(folder):
 
     for words in ("Feed lions", "Feed tigers"):
         toolset = load_tools(MUSEUM)
-        mixed = toolset.with_tools([*toolset, Own(words)])
+        mixed = toolset.with_tools([*toolset, PlainTool(words)])
         assert next(name for name, _, _ in hits(mixed, words)) == "own"
         assert len(hits(mixed, "lions")) == words.count("lions")
     assert sides(folder) == []
@@ -139,14 +139,14 @@ def test_only_some_forms_are_kept(folder):
 
 def test_a_changed_document_has_a_new_index(folder, tmp_path):
     path = tmp_path / "api.json"
-    found = []
+    results = []
     for word in ("lions", "tigers"):
         operation = {"summary": f"List the {word}", "responses": {"200": {"description": "OK"}}}
         root = {"openapi": "3.1.0", "info": {"title": "Zoo", "version": "1"}}
         path.write_text(json.dumps({**root, "paths": {"/all": {"get": operation}}}))
-        found.append([hits(load_tools(path), query) != [] for query in ("lions", "tigers")])
+        results.append([hits(load_tools(path), query) != [] for query in ("lions", "tigers")])
 
-    assert found == [[True, False], [False, True]]
+    assert results == [[True, False], [False, True]]
     assert len(sides(folder)) == 1
 
 

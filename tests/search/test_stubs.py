@@ -17,25 +17,25 @@ STRING = {"type": "string"}
 UNSEEN = "\u202e\u200b\x00\x1b[2J\u2028\x85\r\n"
 
 
-def query(name, schema, *, required=False, **members):
-    return {"name": name, "in": "query", "required": required, "schema": schema, **members}
+def query(name, schema, *, required=False, **fields):
+    return {"name": name, "in": "query", "required": required, "schema": schema, **fields}
 
 
-def answering(schema):
+def make_responses(schema):
     return {"200": {"description": "ok", "content": {"application/json": {"schema": schema}}}}
 
 
-def tool_of(*parameters, path="/things", method="get", answer=None, schemas=None, **members):
+def tool_of(*parameters, path="/things", method="get", response=None, schemas=None, **fields):
     """Return the only tool of a document."""
-    made = operation(operationId="do_it", summary="Do it.", parameters=list(parameters), **members)
-    if answer is not None:
-        made["responses"] = answering(answer)
-    found = load_tools(document({path: {method: made}}, components={"schemas": schemas or {}}))
-    return next(iter(found))
+    node = operation(operationId="do_it", summary="Do it.", parameters=list(parameters), **fields)
+    if response is not None:
+        node["responses"] = make_responses(response)
+    toolset = load_tools(document({path: {method: node}}, components={"schemas": schemas or {}}))
+    return next(iter(toolset))
 
 
 @pytest.mark.parametrize(
-    ("schema", "shown"),
+    ("schema", "stub_type"),
     [
         (STRING, "str"),
         ({"type": "integer"}, "int"),
@@ -60,15 +60,15 @@ def tool_of(*parameters, path="/things", method="get", answer=None, schemas=None
         ),
     ],
 )
-def test_types(schema, shown):
+def test_types(schema, stub_type):
     things = {"Thing": {"type": "object", "properties": {"colour": STRING, "id": STRING}}}
 
     line = write_stub(tool_of(query("q", schema, required=True), schemas=things))
 
-    assert line == f"do_it(q: {shown})  # Do it."
+    assert line == f"do_it(q: {stub_type})  # Do it."
 
 
-def test_optional_arguments_follow_a_star_and_the_answer_an_arrow():
+def test_optional_arguments_follow_a_star_and_the_response_an_arrow():
     envelope = {
         "type": "object",
         "properties": {
@@ -79,7 +79,7 @@ def test_optional_arguments_follow_a_star_and_the_answer_an_arrow():
     thing = {"type": "object", "properties": {"self_url": STRING, "name": STRING, "id": STRING}}
 
     asked = query("owner", STRING, required=True), query("limit", {"type": "integer"})
-    line = write_stub(tool_of(*asked, answer=envelope, schemas={"Thing": thing}))
+    line = write_stub(tool_of(*asked, response=envelope, schemas={"Thing": thing}))
 
     assert line == (
         "do_it(owner: str, *, limit: int)"
@@ -118,9 +118,9 @@ def test_required_arguments_are_never_left_out():
     required = [
         query(f"needed_{n}", {"enum": ["a" * 30, "b" * 30]}, required=True) for n in range(40)
     ]
-    others = [query(f"other_{n}", STRING) for n in range(40)]
+    optional = [query(f"other_{n}", STRING) for n in range(40)]
 
-    line = write_stub(tool_of(*others, *required))
+    line = write_stub(tool_of(*optional, *required))
 
     assert all(f"needed_{number}: " in line for number in range(40))
     assert re.search(r"…\+\d+\)", line)
@@ -128,7 +128,7 @@ def test_required_arguments_are_never_left_out():
 
 
 @pytest.mark.parametrize(
-    ("name", "made"),
+    ("name", "expected"),
     [
         ("plain", "plain"),
         ("from", "from_"),
@@ -140,9 +140,9 @@ def test_required_arguments_are_never_left_out():
         ("None", "None_"),
     ],
 )
-def test_python_names(name, made):
-    assert python_name(name) == made
-    assert made.isidentifier()
+def test_python_names(name, expected):
+    assert python_name(name) == expected
+    assert expected.isidentifier()
 
 
 def test_arguments_have_the_names_of_json_or_those_of_python():
@@ -168,7 +168,7 @@ def test_the_text_of_a_document_stays_on_its_line():
     tool = tool_of(
         query("owner", {"enum": [evil, "x"], "default": evil}, required=True, description=evil),
         query("thing", thing),
-        answer=thing,
+        response=thing,
         description=evil,
     )
 
@@ -189,7 +189,7 @@ def test_a_description_says_everything_of_each_argument():
         query("state", {"enum": ["open", "closed"], "default": "open"}, description="Which."),
         query("address", address),
         path="/orders/{order}",
-        answer={"type": "array", "items": {"type": "object", "properties": {"id": STRING}}},
+        response={"type": "array", "items": {"type": "object", "properties": {"id": STRING}}},
         description="Long\n\nwords.",
     )
 
@@ -230,7 +230,7 @@ ANY_SCHEMA = st.recursive(
     | st.lists(JSON, max_size=4).map(lambda values: {"enum": values}),
     lambda inner: st.one_of(
         st.dictionaries(TEXT, inner, max_size=4).map(
-            lambda members: {"type": "object", "properties": members}
+            lambda properties: {"type": "object", "properties": properties}
         ),
         inner.map(lambda item: {"type": "array", "items": item}),
         st.lists(inner, min_size=1, max_size=3).map(lambda branches: {"anyOf": branches}),
@@ -241,18 +241,18 @@ ANY_SCHEMA = st.recursive(
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(asked=ANY_SCHEMA, answer=ANY_SCHEMA, words=TEXT)
-def test_any_schema_has_a_bounded_stub_of_one_line(asked, answer, words):
+@given(asked=ANY_SCHEMA, response=ANY_SCHEMA, words=TEXT)
+def test_any_schema_has_a_bounded_stub_of_one_line(asked, response, words):
     loop = {"type": "array", "items": {"anyOf": [{"$ref": "#/components/schemas/Loop"}, asked]}}
     post = {
         "description": words,
         "parameters": [query("q", asked), query("r", asked, required=True)],
-        "responses": answering(answer),
-        "requestBody": {"content": {"application/json": {"schema": answer}}},
+        "responses": make_responses(response),
+        "requestBody": {"content": {"application/json": {"schema": response}}},
     }
-    found = load_tools(document({"/x": {"post": post}}, components={"schemas": {"Loop": loop}}))
+    toolset = load_tools(document({"/x": {"post": post}}, components={"schemas": {"Loop": loop}}))
 
-    for tool in found:
+    for tool in toolset:
         line = write_stub(tool, python=True)
         assert "\n" not in line
         assert len(line) < 1_500

@@ -57,11 +57,11 @@ def test_synonyms_can_be_switched_off(query):
 
 
 def test_ones_own_synonyms_replace_the_common_ones():
-    own = toolset_of(*HUB, synonyms={"repo": ["key"], "mine": "pull request"})
+    toolset = toolset_of(*HUB, synonyms={"repo": ["key"], "mine": "pull request"})
 
-    assert set(names(own, "repo")) == {"get_user_keys", "get_users_name_keys"}
-    assert names(own, "mine") == ["get_pull_requests"]
-    assert names(own, "PR") == names(own, "my") == []
+    assert set(names(toolset, "repo")) == {"get_user_keys", "get_users_name_keys"}
+    assert names(toolset, "mine") == ["get_pull_requests"]
+    assert names(toolset, "PR") == names(toolset, "my") == []
 
 
 def test_a_union_has_the_synonyms_of_each_part():
@@ -161,8 +161,8 @@ def test_abbreviations_have_a_plural(text, expected):
 def test_many_different_words_are_searched_in_bounded_memory():
     toolset = toolset_of(*HUB, synonyms={f"w{number}": ["key"] for number in range(500)})
 
-    found = {tuple(names(toolset, f"w{number}")) for number in range(500)}
-    assert len(found) == 1
+    hits = {tuple(names(toolset, f"w{number}")) for number in range(500)}
+    assert len(hits) == 1
     assert names(toolset, "w7") == names(toolset, "w499")
 
 
@@ -173,11 +173,11 @@ def test_the_table_is_well_formed():
     assert len(words) == len(set(words))
     assert set(tables["methods"]) == METHODS
     for name, table in tables.items():
-        for word, others in table.items():
+        for word, synonyms in table.items():
             assert name == "methods" or word == word.lower()
-            assert word not in others or word == "me"
-            assert others
-            assert len(others) == len(set(others))
+            assert word not in synonyms or word == "me"
+            assert synonyms
+            assert len(synonyms) == len(set(synonyms))
 
 
 @pytest.mark.long
