@@ -38,17 +38,17 @@ def folder(tmp_path):
     return tmp_path / "files"
 
 
-def tools(url, folder, **members):
+def tools(url, folder, **options):
     """Return the tools of the API of large files."""
-    return load_tools(f"{url}/openapi.json", settings=Settings(download_dir=folder, **members))
+    return load_tools(f"{url}/openapi.json", settings=Settings(download_dir=folder, **options))
 
 
-async def test_an_answer_is_a_handle_that_every_file_argument_takes(url, folder):
+async def test_a_response_is_a_handle_that_every_file_argument_takes(url, folder):
     events = []
     async with tools(url, folder) as toolset:
         toolset.subscribe(events.append)
-        found = await toolset.call("get_file", {"megabytes": 3})
-        file = {"handle": found.output["handle"]}
+        download = await toolset.call("get_file", {"megabytes": 3})
+        file = {"handle": download.output["handle"]}
         whole = await toolset.call("put_whole", {"body": file})
         parts = await toolset.call("post_parts", {"file": file, "note": "n"})
         named = await toolset.call("post_parts", {"file": {**file, "filename": "other.pdf"}})
@@ -56,14 +56,14 @@ async def test_an_answer_is_a_handle_that_every_file_argument_takes(url, folder)
     (name,) = names(folder)
     assert HANDLE.fullmatch(name)
     kept = {"handle": name, "file": str(folder / name), "media_type": "application/pdf"}
-    assert found.output == {**kept, "bytes": 3 * MEBIBYTE}
+    assert download.output == {**kept, "bytes": 3 * MEBIBYTE}
     facts = {"bytes": 3 * MEBIBYTE, "sha256": digest_of(3)}
     assert whole.output == facts
     assert parts.output == {**facts, "name": "report.pdf", "note": "n"}
     assert named.output["name"] == "other.pdf"
     assert (folder / name).stat().st_mode & 0o777 == 0o600
-    assert len(str(found)) < 300
-    assert [content.text for content in found.as_content()] == [str(found)]
+    assert len(str(download)) < 300
+    assert [content.text for content in download.as_content()] == [str(download)]
     assert all(len(repr(event)) < 1000 for event in events)
 
 
@@ -75,10 +75,10 @@ def described(url):
 
 async def test_clients_of_the_user_download_and_upload_too(url, described, folder, library):
     async with library.AsyncClient() as client:
-        given = Settings(download_dir=folder, base_url=url)
-        toolset = load_tools(described, client=client, settings=given)
-        found = await toolset.call("get_file", {"megabytes": 2})
-        sent = await toolset.call("put_whole", {"body": {"handle": found.output["handle"]}})
+        settings = Settings(download_dir=folder, base_url=url)
+        toolset = load_tools(described, client=client, settings=settings)
+        download = await toolset.call("get_file", {"megabytes": 2})
+        sent = await toolset.call("put_whole", {"body": {"handle": download.output["handle"]}})
 
     assert sent.output == {"bytes": 2 * MEBIBYTE, "sha256": digest_of(2)}
 
@@ -107,14 +107,14 @@ async def test_files_of_50_mb_go_from_one_api_to_another_in_little_memory(url, f
         await one.call("get_file", {"megabytes": 1})
         await other.call("put_whole", {"body": {"text": "a"}})
         with little_memory(16 * MEBIBYTE):
-            found = await one.call("get_file", {"megabytes": 50})
-            file = {"handle": found.output["handle"]}
+            download = await one.call("get_file", {"megabytes": 50})
+            file = {"handle": download.output["handle"]}
             whole = await other.call("put_whole", {"body": file})
             parts = await other.call("post_parts", {"file": file})
 
-    assert found.output["bytes"] == 50 * MEBIBYTE
+    assert download.output["bytes"] == 50 * MEBIBYTE
     assert whole.output["sha256"] == parts.output["sha256"] == digest_of(50)
-    assert len(str(found)) + len(str(whole)) + len(str(parts)) < 1000
+    assert len(str(download)) + len(str(whole)) + len(str(parts)) < 1000
 
 
 @pytest.mark.long
@@ -122,19 +122,21 @@ async def test_files_of_50_mb_go_from_one_api_to_another_in_little_memory(url, f
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is measured in /proc")
 async def test_a_masked_download_and_a_bomb_take_little_memory(url, folder):
     key = {"in": "header", "name": "X-Key", "value": "k3y-of-the-large-files"}
-    given = Settings(download_dir=folder, max_file_bytes=64 * MEBIBYTE)
-    async with load_tools(f"{url}/openapi.json", credentials={"k": key}, settings=given) as toolset:
+    settings = Settings(download_dir=folder, max_file_bytes=64 * MEBIBYTE)
+    async with load_tools(
+        f"{url}/openapi.json", credentials={"k": key}, settings=settings
+    ) as toolset:
         await toolset.call("get_file", {"megabytes": 1})
         with little_memory(24 * MEBIBYTE):
-            found = await toolset.call("get_file", {"megabytes": 50})
+            download = await toolset.call("get_file", {"megabytes": 50})
             bomb = await toolset.call("get_bomb", {"megabytes": 2000})
 
-    assert digest_of(50) == hashlib.sha256(written_by(found)).hexdigest()
+    assert digest_of(50) == hashlib.sha256(written_by(download)).hexdigest()
     assert bomb.error["type"] == "too_large"
     assert len(names(folder)) == 2
 
 
-async def test_a_compressed_answer_is_decompressed_into_its_file(url, folder):
+async def test_a_compressed_response_is_decompressed_into_its_file(url, folder):
     async with tools(url, folder, max_file_bytes=4 * MEBIBYTE) as toolset:
         kept = await toolset.call("get_bomb", {"megabytes": 3})
         bomb = await toolset.call("get_bomb", {"megabytes": 5})
@@ -147,7 +149,7 @@ async def test_a_compressed_answer_is_decompressed_into_its_file(url, folder):
 
 
 @pytest.mark.parametrize(
-    ("name", "arguments", "members", "kind"),
+    ("name", "arguments", "options", "kind"),
     [
         ("get_broken", {}, {}, "connection"),
         ("get_broken", {"slow": True}, {"timeout": 1.0}, "timeout"),
@@ -155,8 +157,8 @@ async def test_a_compressed_answer_is_decompressed_into_its_file(url, folder):
     ],
     ids=["broken", "slow", "too large by its header"],
 )
-async def test_a_download_that_fails_leaves_no_file(url, folder, name, arguments, members, kind):
-    async with tools(url, folder, **members) as toolset:
+async def test_a_download_that_fails_leaves_no_file(url, folder, name, arguments, options, kind):
+    async with tools(url, folder, **options) as toolset:
         result = await toolset.call(name, arguments)
         again = await toolset.call("get_file", {"megabytes": 1})
 
@@ -204,9 +206,9 @@ async def test_downloads_at_once_and_of_one_name_have_files_of_their_own(url, fo
 
 async def test_a_file_is_sent_again_for_a_retry(url, folder):
     async with tools(url, folder, retries=1) as toolset:
-        found = await toolset.call("get_file", {"megabytes": 1})
-        given = {"body": {"handle": found.output["handle"]}, "fail_first": True}
-        result = await toolset.call("put_whole", given)
+        download = await toolset.call("get_file", {"megabytes": 1})
+        arguments = {"body": {"handle": download.output["handle"]}, "fail_first": True}
+        result = await toolset.call("put_whole", arguments)
 
     assert result.output == {"bytes": MEBIBYTE, "sha256": digest_of(1)}
     assert result.metadata["attempts"] == 2
@@ -245,8 +247,8 @@ async def test_no_handle_leads_out_of_the_store_or_to_another_file(handle, folde
 
 
 async def test_a_handle_is_offered_only_with_a_store_and_paths_only_with_roots(tmp_path):
-    def sources(**members):
-        schema = load_tools(API, settings=Settings(**members))["put"].input_schema
+    def sources(**options):
+        schema = load_tools(API, settings=Settings(**options))["put"].input_schema
         file = schema["properties"]["body"]
         assert file["oneOf"] == [{"required": [name]} for name in [*file["properties"]][:-2]]
         return [*file["properties"]][:-2]
@@ -260,23 +262,23 @@ async def test_a_handle_is_offered_only_with_a_store_and_paths_only_with_roots(t
 
 
 async def test_a_generated_package_takes_what_it_is_loaded_with(folder, tmp_path):
-    given = Settings(download_dir=folder, file_roots=(tmp_path,))
-    report = generate_package(API, tmp_path / "package", name="by_handle", settings=given)
-    found, received = await mocked(answering(BLOCK * 8), folder).call("get"), []
+    settings = Settings(download_dir=folder, file_roots=(tmp_path,))
+    report = generate_package(API, tmp_path / "package", name="by_handle", settings=settings)
+    download, received = await mocked(answering(BLOCK * 8), folder).call("get"), []
 
-    def answer(request):
+    def respond(request):
         received.append(request.content)
         return httpx.Response(204)
 
-    client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+    client = httpx.AsyncClient(transport=httpx.MockTransport(respond))
     with imported(tmp_path / "package", "by_handle_tools") as package:
-        for settings_ in (Settings(), Settings(file_roots=(tmp_path,)), given):
+        for settings_ in (Settings(), Settings(file_roots=(tmp_path,)), settings):
             loaded = load_tools(API, settings=settings_)
             generated = package.load(settings=settings_)
             pairs = zip(loaded, generated, strict=True)
             assert all(json.dumps(a.input_schema) == json.dumps(b.input_schema) for a, b in pairs)
         toolset = package.load(download_dir=folder, client=client)
-        result = await toolset.call("put", {"body": {"handle": found.output["handle"]}})
+        result = await toolset.call("put", {"body": {"handle": download.output["handle"]}})
 
     assert result.success
     assert received == [BLOCK * 8]
@@ -302,18 +304,18 @@ class MemoryStore:
 async def test_a_store_of_the_users_keeps_files_in_its_own_way(size):
     store, received = MemoryStore(), []
 
-    def answer(request):
+    def respond(request):
         received.append(request.content)
         return httpx.Response(200, content=BLOCK * (size // 100), headers=headers)
 
     headers = {"Content-Type": "image/tiff", "Content-Disposition": "inline; filename=../a.tif"}
-    toolset = mocked(answer, files=store)
-    found = await toolset.call("get")
+    toolset = mocked(respond, files=store)
+    download = await toolset.call("get")
     sent = await toolset.call("put", {"body": {"handle": "h0"}})
     missing = await toolset.call("put", {"body": {"handle": "h7"}})
 
     content = BLOCK * (size // 100)
-    assert found.output == {"handle": "h0", "media_type": "image/tiff", "bytes": len(content)}
+    assert download.output == {"handle": "h0", "media_type": "image/tiff", "bytes": len(content)}
     assert store.kept["h0"] == (content, "../a.tif", "image/tiff")
     assert sent.success
     assert received[1] == content
@@ -335,7 +337,7 @@ async def test_a_store_that_fails_is_an_error_or_a_note():
 
 
 @pytest.mark.parametrize(
-    ("members", "message"),
+    ("options", "message"),
     [
         ({"files": "a/folder"}, "files: a store needs the methods put and open"),
         ({"files": FolderStore}, "files: a store needs the methods put and open"),
@@ -346,9 +348,9 @@ async def test_a_store_that_fails_is_an_error_or_a_note():
         ({"max_file_bytes": 0}, "max_file_bytes: "),
     ],
 )
-def test_a_wrong_store_is_refused(members, message):
+def test_a_wrong_store_is_refused(options, message):
     with pytest.raises(SettingsError, match=re.escape(message)):
-        Settings(**members)
+        Settings(**options)
 
 
 def test_a_store_given_in_code_replaces_the_folder_of_a_configuration(tmp_path):
@@ -409,11 +411,11 @@ async def test_check_responses_and_head_go_with_a_store(folder):
     root = document(paths, servers=[{"url": "http://api.example.com"}])
     handler = answering(BLOCK * 8)
     toolset = mocked(handler, folder, document=root, check_responses=True)
-    found = await toolset.call("get")
-    sent = await toolset.call("put", {"body": {"handle": found.output["handle"]}})
+    download = await toolset.call("get")
+    sent = await toolset.call("put", {"body": {"handle": download.output["handle"]}})
     head = await mocked(answering(b""), folder, document=root).call("head")
 
-    assert found.success
+    assert download.success
     assert sent.success
     assert "response_problems" in sent.metadata
     assert head.output is None
