@@ -79,9 +79,9 @@ async def test_a_large_response_arrives_whole_though_it_is_read_slowly(api, tmp_
     monkeypatch.setattr(team_server.WebServer, "_respond_health", respond)
     async with hosted(config_of(tmp_path, api, "")) as server:
         head = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n"
-        said = await talk(server, head)
+        response = await talk(server, head)
 
-    assert said.partition(b"\r\n\r\n")[2] == text
+    assert response.partition(b"\r\n\r\n")[2] == text
 
 
 LARGE = {
@@ -94,18 +94,18 @@ LARGE = {
 async def test_a_large_body_is_refused(case, api, tmp_path):
     head, body = LARGE[case]
     async with hosted(config_of(tmp_path, api)) as server:
-        said = await talk(server, head.encode(), body)
+        response = await talk(server, head.encode(), body)
 
-    assert said.startswith(b"HTTP/1.1 413 ")
-    assert b"connection: close" in said.lower()
+    assert response.startswith(b"HTTP/1.1 413 ")
+    assert b"connection: close" in response.lower()
 
 
 async def test_a_slow_body_is_refused(api, tmp_path):
     head = HEAD + "Content-Length: 1000\r\n\r\n{"
     async with hosted(config_of(tmp_path, api)) as server:
-        said = await talk(server, head.encode())
+        response = await talk(server, head.encode())
 
-    assert said.startswith(b"HTTP/1.1 408 ")
+    assert response.startswith(b"HTTP/1.1 408 ")
 
 
 @pytest.mark.parametrize(
@@ -116,16 +116,16 @@ async def test_a_connection_without_a_whole_request_is_closed(sent, api, tmp_pat
         assert await talk(server, sent.encode()) == b""
 
 
-async def test_a_connection_that_goes_on_slowly_after_an_answer_is_closed(api, tmp_path):
+async def test_a_connection_that_goes_on_slowly_after_a_response_is_closed(api, tmp_path):
     whole = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
     async with hosted(config_of(tmp_path, api)) as server:
-        said = await talk(server, whole, b"GET /healthz HTTP/1.1\r\nHo")
+        response = await talk(server, whole, b"GET /healthz HTTP/1.1\r\nHo")
 
-    assert said.startswith(b"HTTP/1.1 200 ")
-    assert said.count(b"HTTP/1.1") == 1
+    assert response.startswith(b"HTTP/1.1 200 ")
+    assert response.count(b"HTTP/1.1") == 1
 
 
-def test_an_answer_in_two_writes_does_not_wait_for_an_acknowledgement():
+def test_a_response_in_two_writes_does_not_wait_for_an_acknowledgement():
     with (
         web_server.open_socket("127.0.0.1", 0) as place,
         socket.create_connection(place.getsockname()),
@@ -160,14 +160,14 @@ async def test_the_oldest_connection_without_a_request_closes_for_a_new_one(sent
         for number in range(5):
             idle.append(asyncio.create_task(talk(server, sent.encode())))
             await until(lambda: len(connections) > number)  # noqa: B023
-        answered = await talk(server, WHOLE)
+        response = await talk(server, WHOLE)
         closed = await idle[0]
         is_open = [not task.done() for task in idle[1:]]
         for task in idle[1:]:
             task.cancel()
         await asyncio.wait(idle)
 
-    assert answered.startswith(b"HTTP/1.1 200 ")
+    assert response.startswith(b"HTTP/1.1 200 ")
     assert closed in (b"", b"reset")
     assert is_open == [True] * 4
 
@@ -192,7 +192,7 @@ async def test_many_connections_without_a_request_keep_nobody_out(api, tmp_path)
 async def test_no_call_that_runs_ends_for_a_new_connection(api, tmp_path):
     limits = "[serve.limits]\nconnections = 3\n"
     async with hosted(config_of(tmp_path, api, limits)) as server:
-        calls = [asyncio.create_task(talk(server, called("auto"))) for _ in range(3)]
+        calls = [asyncio.create_task(talk(server, call_request("auto"))) for _ in range(3)]
         await until(lambda: len(server.web.server_state.tasks) == 3)
         await asyncio.wait_for(api.arrived.wait(), 20)
         refused = [await talk(server, WHOLE) for _ in range(3)]
@@ -201,11 +201,11 @@ async def test_no_call_that_runs_ends_for_a_new_connection(api, tmp_path):
             call.cancel()
         await asyncio.wait(calls)
         await until(lambda: not server.web.server_state.connections)
-        answered = await talk(server, WHOLE)
+        response = await talk(server, WHOLE)
 
-    assert [said[:13] for said in refused] == [b"HTTP/1.1 503 "] * 3
+    assert [reply[:13] for reply in refused] == [b"HTTP/1.1 503 "] * 3
     assert are_running == [True] * 3
-    assert answered.startswith(b"HTTP/1.1 200 ")
+    assert response.startswith(b"HTTP/1.1 200 ")
 
 
 CALL = {
@@ -221,7 +221,7 @@ META = {
 }
 
 
-def called(mode):
+def call_request(mode):
     call = json.loads(json.dumps(CALL))
     head = HEAD
     if mode == "auto":
@@ -244,7 +244,7 @@ async def test_a_client_that_leaves_in_the_middle_ends_its_call_and_leaves_nothi
             api.arrived.clear()
             api.left.clear()
             _, writer = await asyncio.open_connection("127.0.0.1", port)
-            writer.write(called(mode).replace(b"{port}", b"%d" % port))
+            writer.write(call_request(mode).replace(b"{port}", b"%d" % port))
             await asyncio.wait_for(api.arrived.wait(), 20)
             writer.transport.abort()
             await asyncio.wait_for(api.left.wait(), 20)
@@ -256,7 +256,7 @@ async def test_a_client_that_leaves_in_the_middle_ends_its_call_and_leaves_nothi
     assert tasks[0] == tasks[2]
 
 
-async def test_a_client_that_reads_no_answer_is_cut_off(api, tmp_path):
+async def test_a_client_that_reads_no_response_is_cut_off(api, tmp_path):
     """Its answers would fill the memory; the list of tools is long enough to fill the socket."""
     many = {
         f"/a{n}": {"get": {"operationId": f"a{n}", "description": "word " * 180, "responses": {}}}

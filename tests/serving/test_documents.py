@@ -16,7 +16,7 @@ from team_servers import client_of, configured, document, hosted
 from openapi_tools.serving import served_apis
 
 PETS = document("Pets", "list_pets")
-MORE = document("Pets", "list_pets", "list_cats")
+LARGER = document("Pets", "list_pets", "list_cats")
 KINDS = [("Content-Type", "application/json")]
 
 
@@ -24,14 +24,14 @@ async def names_of(client):
     return [tool.name for tool in (await client.list_tools()).tools]
 
 
-def served(doc, etag):
+def document_response(doc, etag):
     return Answer(headers=[*KINDS, ("ETag", etag)], body=json.dumps(doc).encode())
 
 
 @pytest.fixture
 async def source():
     """A server that has a document, and says so of an unchanged one."""
-    async with Recorder(served(PETS, '"1"')) as running:
+    async with Recorder(document_response(PETS, '"1"')) as running:
         yield running
 
 
@@ -50,7 +50,7 @@ async def test_a_document_is_asked_for_again_on_a_schedule_and_clients_hear_of_c
     ):
         before = await names_of(client)
         source.answers.append(Answer(304, headers=[("ETag", '"1"')], body=b""))
-        source.answer = served(MORE, '"2"')
+        source.answer = document_response(LARGER, '"2"')
         await asyncio.wait_for(anext(changes), 20)
         after = await names_of(client)
         result = await client.call_tool("list_cats", {})
@@ -72,7 +72,7 @@ async def test_a_document_that_cannot_be_read_again_keeps_its_tools_and_shows(
         server.apis.on_refresh()
         names = await names_of(client)
         ready, figures = await server.get("/readyz"), (await server.get("/metrics")).text
-        source.answer = served(PETS, '"1"')
+        source.answer = document_response(PETS, '"1"')
         await server.apis.refresh()
         again = await server.get("/readyz")
 
@@ -91,7 +91,7 @@ async def test_a_failure_that_lasts_is_a_line_and_its_end_another(source, tmp_pa
         for status in (500, 500, 502, 502):
             source.answer = Answer(status)
             await server.apis.refresh()
-        source.answer = served(PETS, '"1"')
+        source.answer = document_response(PETS, '"1"')
         for _ in range(2):
             await server.apis.refresh()
 
@@ -112,7 +112,7 @@ async def test_an_api_that_could_not_be_loaded_is_tried_again(source, tmp_path, 
         client.listen(tools_list_changed=True) as changes,
     ):
         before, unready = await names_of(client), await server.get("/readyz")
-        source.answer = served(PETS, '"1"')
+        source.answer = document_response(PETS, '"1"')
         await asyncio.wait_for(anext(changes), 20)
         after, ready = await names_of(client), await server.get("/readyz")
 
@@ -120,10 +120,10 @@ async def test_an_api_that_could_not_be_loaded_is_tried_again(source, tmp_path, 
     assert (after, ready.json()["apis"]["pets"]["ready"]) == (["list_pets", "list_orders"], True)
 
 
-async def test_nothing_is_told_where_only_the_bytes_of_a_document_changed(source, tmp_path):
+async def test_nothing_is_reported_where_only_the_bytes_of_a_document_changed(source, tmp_path):
     async with hosted(config_of(tmp_path, source)) as server:
         before = server.apis.apis[0].toolset
-        source.answer = served({**PETS, "x-note": "changed"}, '"2"')
+        source.answer = document_response({**PETS, "x-note": "changed"}, '"2"')
         await server.apis.refresh()
 
         assert server.apis.apis[0].toolset is before
@@ -188,11 +188,11 @@ async def test_a_fault_while_tools_are_offered_does_not_end_the_schedule(
 ):
     original, failed = served_apis.offer_tools, asyncio.Event()
 
-    def fail_once(*given):
+    def fail_once(*arguments):
         if not failed.is_set():
             failed.set()
             raise RuntimeError("once")
-        return original(*given)
+        return original(*arguments)
 
     async with (
         hosted(config_of(tmp_path, source, "refresh = 0.05")) as server,
@@ -200,7 +200,7 @@ async def test_a_fault_while_tools_are_offered_does_not_end_the_schedule(
         client.listen(tools_list_changed=True) as changes,
     ):
         monkeypatch.setattr(served_apis, "offer_tools", fail_once)
-        source.answer = served(MORE, '"2"')
+        source.answer = document_response(LARGER, '"2"')
         await asyncio.wait_for(anext(changes), 20)
         names = await names_of(client)
 

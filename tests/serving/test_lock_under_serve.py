@@ -42,10 +42,10 @@ async def test_a_changed_tool_is_quarantined_while_the_server_runs(files, record
     server = apis.make_servers()
     changes = []
 
-    async def heard(message):
+    async def note_change(message):
         changes.append(getattr(message, "method", type(message).__name__))
 
-    async with Client(server, mode="legacy", message_handler=heard) as client:
+    async with Client(server, mode="legacy", message_handler=note_change) as client:
         assert {tool.name for tool in (await client.list_tools()).tools} == {
             "list_pets",
             "list_owners",

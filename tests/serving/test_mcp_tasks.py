@@ -39,11 +39,11 @@ class Params(types.RequestParams):
     task_id: str = Field(alias="taskId")
 
 
-class Answer(types.Result):
+class TaskResult(types.Result):
     model_config = types.Result.model_config | {"extra": "allow"}
 
 
-def asked(method, task_id):
+def make_request(method, task_id):
     class TaskRequest(types.Request[Params, Literal[method]]):
         method: str
         params: Params
@@ -54,8 +54,8 @@ def asked(method, task_id):
 
 async def tasks(session, method, task_id):
     """Send `tasks/…`, and return its answer as plain data."""
-    answer = await session.send_request(asked(f"tasks/{method}", task_id), Answer)
-    return answer.model_dump(by_alias=True)
+    response = await session.send_request(make_request(f"tasks/{method}", task_id), TaskResult)
+    return response.model_dump(by_alias=True)
 
 
 class Polling(ClientExtension):
@@ -236,7 +236,9 @@ async def test_a_task_belongs_to_its_user_and_to_every_worker(running, redis_ser
         assert (await tasks(client.session, "get", task.task_id))["status"] == "working"
 
 
-async def test_an_impatient_client_does_not_make_the_api_answer_more(served, running, monkeypatch):
+async def test_an_impatient_client_does_not_make_the_api_respond_more_often(
+    served, running, monkeypatch
+):
     monkeypatch.setattr(mcp_tasks._Task, "pause", 5.0)
     async with connected(served, Polling()) as client:
         task = await client.session.call_tool("make_report", {}, allow_claimed=True)
@@ -300,17 +302,17 @@ async def test_tasks_say_in_words_that_the_state_is_away(fragile, method):
     assert again["status"] == "working"
 
 
-async def test_a_result_that_cannot_be_kept_is_told(fragile):
+async def test_a_result_that_cannot_be_kept_is_reported(fragile):
     server, state = fragile
     async with connected(server, Polling()) as client:
         task = await client.session.call_tool("fail", {}, allow_claimed=True)
         await asyncio.sleep(0.02)
         put, state.put = state.put, state_that_fails
-        answer = await tasks(client.session, "get", task.task_id)
+        response = await tasks(client.session, "get", task.task_id)
         state.put = put
 
-    assert answer["status"] == "completed"
-    assert "The disk is full." in str(answer["result"])
+    assert response["status"] == "completed"
+    assert "The disk is full." in str(response["result"])
 
 
 async def state_that_fails(*_):
@@ -343,7 +345,7 @@ DAMAGED = {
 
 
 @pytest.mark.parametrize("damaged", DAMAGED.values(), ids=DAMAGED)
-async def test_a_damaged_task_is_told_in_words(fragile, damaged, running):
+async def test_a_damaged_task_is_reported_in_words(fragile, damaged, running):
     server, state = fragile
     async with connected(server, Polling()) as client:
         task = await client.session.call_tool("make_report", {}, allow_claimed=True)

@@ -11,7 +11,7 @@ from openapi_tools.state.redis_state import RedisState
 PATHS = {"/pets": {"post": operation(operationId="add_pet")}}
 
 
-def loaded(recorder, redis_server):
+def load_shared(recorder, redis_server):
     """Return the tools as another process loads them: with a state of its own."""
     state = RedisState(redis_server.url)
     return load_tools(document(PATHS), base_url=recorder.url, state=state)
@@ -21,7 +21,7 @@ async def test_another_process_gets_the_first_result(recorder, redis_server):
     context = Context(idempotency_key="step-1")
     results = []
     for _ in range(3):
-        async with loaded(recorder, redis_server) as toolset:
+        async with load_shared(recorder, redis_server) as toolset:
             results.append(await toolset.call("add_pet", {}, context=context))
 
     assert [result.success for result in results] == [True] * 3
@@ -30,7 +30,7 @@ async def test_another_process_gets_the_first_result(recorder, redis_server):
 
 async def test_processes_at_once_send_one_write(recorder, redis_server):
     context = Context(idempotency_key="step-1")
-    toolsets = [loaded(recorder, redis_server) for _ in range(4)]
+    toolsets = [load_shared(recorder, redis_server) for _ in range(4)]
     results = await asyncio.gather(
         *(toolset.call("add_pet", {}, context=context) for toolset in toolsets)
     )
@@ -42,7 +42,7 @@ async def test_processes_at_once_send_one_write(recorder, redis_server):
 
 
 async def test_nothing_is_sent_while_redis_is_away(recorder, redis_server):
-    async with loaded(recorder, redis_server) as toolset:
+    async with load_shared(recorder, redis_server) as toolset:
         redis_server.stop()
         result = await toolset.call("add_pet", {}, context=Context(idempotency_key="step-1"))
 
@@ -60,7 +60,7 @@ async def test_a_write_is_sent_whose_record_was_stored_before_the_connection_was
         return await run_script(*arguments)
 
     monkeypatch.setattr(RedisChannel, "run_script", run_twice)
-    async with loaded(recorder, redis_server) as toolset:
+    async with load_shared(recorder, redis_server) as toolset:
         for key in ("step-1", "step-1", "step-2"):
             result = await toolset.call("add_pet", {}, context=Context(idempotency_key=key))
             assert result.success

@@ -28,7 +28,7 @@ DONE = Event("completed", "list_pets", "GET", "http://a", call_id="7", status=20
 
 
 @pytest.fixture
-def known():
+def redactor():
     """A secret that the package knows."""
     redactor = Redactor()
     redactor.learn("s3cr3t-value")
@@ -45,9 +45,9 @@ def test_no_record_of_any_library_shows_a_secret(as_json):
     line = SafeFormatter(as_json=as_json).format(record)
 
     if as_json:
-        told = json.loads(line)
-        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", told.pop("time"))
-        assert told == {"level": "error", "logger": "mcp.server", "message": 'said "***"'}
+        entry = json.loads(line)
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", entry.pop("time"))
+        assert entry == {"level": "error", "logger": "mcp.server", "message": 'said "***"'}
     else:
         assert line == 'ERROR mcp.server: said "***"'
 
@@ -129,7 +129,7 @@ def test_an_audit_log_that_cannot_be_opened_is_wrong_configuration(tmp_path):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
-def test_an_audit_log_that_is_full_is_told_once_and_calls_go_on(caplog):
+def test_an_audit_log_that_is_full_is_reported_once_and_calls_go_on(caplog):
     audit = AuditLog("/dev/full")
 
     audit.write_call("pets", DONE)
@@ -199,9 +199,9 @@ def test_a_worker_whose_configuration_was_spoiled_ends_with_the_reason(worker, t
 async def test_without_the_package_for_figures_their_page_says_so(monkeypatch, tmp_path):
     monkeypatch.setattr(team_server, "find_spec", lambda _: None)
     async with hosted(configured(tmp_path, pets=PETS)) as server:
-        answer = await server.get("/metrics")
+        response = await server.get("/metrics")
 
-    assert (answer.status_code, answer.text) == (
+    assert (response.status_code, response.text) == (
         501,
         "prometheus-client is missing; install the extra serve.\n",
     )

@@ -60,8 +60,8 @@ SERVERS = (serve, browse, mock)
 @pytest.fixture(params=SERVERS, ids=lambda server: server.__name__)
 async def server(request, tmp_path):
     """Give the port of each server, and a path that it has."""
-    async with request.param(tmp_path) as found:
-        yield found
+    async with request.param(tmp_path) as instance:
+        yield instance
 
 
 async def exchange(server, head, body="", address="127.0.0.1", after=b""):
@@ -87,13 +87,13 @@ def status_of(response):
     return int(response.split()[1])
 
 
-def get(target="{path}", host="127.0.0.1:{port}", more="", version="1.1"):
+def get(target="{path}", host="127.0.0.1:{port}", extra_headers="", version="1.1"):
     lines = "" if host is None else f"Host: {host}\r\n"
-    return f"GET {target} HTTP/{version}\r\n{lines}{more}{CLOSE}\r\n"
+    return f"GET {target} HTTP/{version}\r\n{lines}{extra_headers}{CLOSE}\r\n"
 
 
-def post(more, body=""):
-    return f"POST {{path}} HTTP/1.1\r\nHost: 127.0.0.1:{{port}}\r\n{more}{CLOSE}\r\n{body}"
+def post(extra_headers, body=""):
+    return f"POST {{path}} HTTP/1.1\r\nHost: 127.0.0.1:{{port}}\r\n{extra_headers}{CLOSE}\r\n{body}"
 
 
 REQUESTS = {
@@ -118,12 +118,12 @@ REQUESTS = {
     "an empty Host": (421, get(host="")),
     "no Host, HTTP/1.0": (421, get(host=None, version="1.0")),
     "no Host": (400, get(host=None)),
-    "Host twice": (400, get(more="Host: 127.0.0.1:{port}\r\n")),
+    "Host twice": (400, get(extra_headers="Host: 127.0.0.1:{port}\r\n")),
     "Host twice, a foreign one first": (
         400,
-        get(host="evil.example", more="Host: 127.0.0.1:{port}\r\n"),
+        get(host="evil.example", extra_headers="Host: 127.0.0.1:{port}\r\n"),
     ),
-    "Host twice, a foreign one last": (400, get(more="hOST: evil.example\r\n")),
+    "Host twice, a foreign one last": (400, get(extra_headers="hOST: evil.example\r\n")),
     "a foreign absolute target": (400, get("http://evil.example{path}")),
     "a foreign absolute target of https": (400, get("https://evil.example:{port}{path}")),
     "an absolute target with a user": (400, get("http://127.0.0.1@evil.example{path}")),
@@ -141,10 +141,10 @@ REQUESTS = {
     "a line end of Unicode in Host": (400, get(host="127.0.0.1\x85:{port}")),
     "a folded Host": (400, get(host="127.0.0.1:{port}\r\n evil.example")),
     "a folded Host, nothing before": (421, get(host="\r\n evil.example")),
-    "a space before the colon": (400, get(host=None, more="Host : 127.0.0.1:{port}\r\n")),
-    "a space before the name": (400, get(host=None, more=" Host: 127.0.0.1:{port}\r\n")),
-    "a space in a name": (400, get(more="X Y: 1\r\n")),
-    "no name": (400, get(more=": 1\r\n")),
+    "a space before the colon": (400, get(host=None, extra_headers="Host : 127.0.0.1:{port}\r\n")),
+    "a space before the name": (400, get(host=None, extra_headers=" Host: 127.0.0.1:{port}\r\n")),
+    "a space in a name": (400, get(extra_headers="X Y: 1\r\n")),
+    "no name": (400, get(extra_headers=": 1\r\n")),
     "two lengths": (400, post("Content-Length: 2\r\nContent-Length: 3\r\n", "abc")),
     "two lengths in one line": (400, post("Content-Length: 2, 3\r\n", "abc")),
     "a length with a sign": (400, post("Content-Length: +2\r\n", "ab")),
@@ -158,7 +158,7 @@ REQUESTS = {
     ),
     "chunks in HTTP/1.0": (
         400,
-        get(more="Transfer-Encoding: chunked\r\n", version="1.0") + "0\r\n\r\n",
+        get(extra_headers="Transfer-Encoding: chunked\r\n", version="1.0") + "0\r\n\r\n",
     ),
     "a CONNECT": (400, f"CONNECT evil.example:443 HTTP/1.1\r\nHost: 127.0.0.1\r\n{CLOSE}\r\n"),
     "the preface of HTTP/2": (421, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
@@ -188,7 +188,7 @@ BROKEN = {
 
 @pytest.mark.parametrize("body", BROKEN.values(), ids=BROKEN)
 async def test_a_broken_body_is_refused_without_a_traceback(body, server, caplog):
-    head = get(more="Transfer-Encoding: chunked\r\n")
+    head = get(extra_headers="Transfer-Encoding: chunked\r\n")
 
     response = await exchange(server, head + body)
 
@@ -197,7 +197,7 @@ async def test_a_broken_body_is_refused_without_a_traceback(body, server, caplog
 
 
 async def test_a_body_that_breaks_after_the_response_ends_the_connection(caplog):
-    head = get(more="Transfer-Encoding: chunked\r\n").replace(CLOSE, "")
+    head = get(extra_headers="Transfer-Encoding: chunked\r\n").replace(CLOSE, "")
     async with browse(None) as server:
         response = await exchange(server, head, "zz\r\n\r\n", after=b"\r\n\r\n")
 
@@ -212,14 +212,14 @@ PATHS = (
 )
 
 
-async def test_no_page_answers_to_another_name(tmp_path, monkeypatch):
+async def test_no_page_is_served_under_another_name(tmp_path, monkeypatch):
     """Before the token is looked at: who asks for another host is told nothing about it."""
     monkeypatch.setenv("ALICE_TOKEN", "alice-0123456789abcdef")
     keys = 'paths = true\n[serve.auth.tokens]\nalice = "${ALICE_TOKEN}"'
     tokens = {"": "", "good ": "Authorization: Bearer alice-0123456789abcdef\r\n"}
     requests = {
-        f"{label}{path}": get(path, host="evil.example", more=more)
-        for label, more in tokens.items()
+        f"{label}{path}": get(path, host="evil.example", extra_headers=extra_headers)
+        for label, extra_headers in tokens.items()
         for path in PATHS
     }
     async with hosted(configured(tmp_path, keys, pets=PETS)) as server:

@@ -40,8 +40,8 @@ async def test_several_apis_are_served_over_http_with_a_log_of_json_lines(tmp_pa
     table = 'source = "nowhere.json"\n[apis.gone.credentials]\nkey = "${GONE_KEY}"'
     config = configured(tmp_path, "port = 0", pets=PETS, shop=SHOP, gone=table)
     async with process_of("--config", config, "--log", "json") as server:
-        found = await server.line(r"serving 4 tools of 2 APIs .* at (http://[^\s\"]+)")
-        async with client_of(found[1]) as client:
+        match = await server.line(r"serving 4 tools of 2 APIs .* at (http://[^\s\"]+)")
+        async with client_of(match[1]) as client:
             names = await names_of(client)
         server.process.send_signal(signal.SIGTERM)
         code = await server.ended()
@@ -58,15 +58,15 @@ async def test_several_apis_are_served_over_http_with_a_log_of_json_lines(tmp_pa
 @pytest.mark.long
 async def test_several_apis_are_served_over_stdio(tmp_path):
     config = configured(tmp_path, pets=PETS, shop=SHOP)
-    command, *more = [*COMMAND, "serve", str(config), "--transport", "stdio"]
-    run = StdioServerParameters(command=command, args=more, env=dict(os.environ))
+    command, *arguments = [*COMMAND, "serve", str(config), "--transport", "stdio"]
+    run = StdioServerParameters(command=command, args=arguments, env=dict(os.environ))
     with (tmp_path / "errors.txt").open("w") as errors:
         async with Client(stdio_client(run, errors)) as client:
             names = await names_of(client)
 
     assert names == ["list_pets", "pets_list_users", "list_orders", "shop_list_users"]
-    said = (tmp_path / "errors.txt").read_text()
-    assert said == "serving 4 tools of 2 APIs (0 operations skipped) over stdio.\n"
+    log = (tmp_path / "errors.txt").read_text()
+    assert log == "serving 4 tools of 2 APIs (0 operations skipped) over stdio.\n"
 
 
 @asynccontextmanager
@@ -102,7 +102,7 @@ async def test_a_call_that_runs_may_end_after_the_signal(tmp_path):
 @pytest.mark.long
 async def test_a_call_that_runs_too_long_after_the_signal_is_ended(tmp_path):
     async with Api() as api, slow_server(api, tmp_path, 1) as (server, url):
-        call = asyncio.create_task(called(url, "be_slow", seconds=60))
+        call = asyncio.create_task(call_tool_at(url, "be_slow", seconds=60))
         await asyncio.wait_for(api.arrived.wait(), 20)
         server.process.send_signal(signal.SIGTERM)
         await asyncio.wait({call})
@@ -111,7 +111,7 @@ async def test_a_call_that_runs_too_long_after_the_signal_is_ended(tmp_path):
         await asyncio.wait_for(api.left.wait(), 20)
 
 
-async def called(url, name, **arguments):
+async def call_tool_at(url, name, **arguments):
     async with client_of(url) as client:
         return await client.call_tool(name, arguments)
 
@@ -130,8 +130,8 @@ async def test_thousands_of_idle_connections_are_closed_and_take_no_memory(tmp_p
                 *(asyncio.open_connection("127.0.0.1", port) for _ in range(2000))
             )
             opened.append(len([*(process / "fd").iterdir()]))
-            said = await asyncio.gather(*(reader.read() for reader, _ in idle))
-            assert set(said) == {b""}
+            contents = await asyncio.gather(*(reader.read() for reader, _ in idle))
+            assert set(contents) == {b""}
             for _, writer in idle:
                 writer.close()
             pages = (process / "statm").read_text().split()[1]
@@ -214,40 +214,40 @@ async def test_ten_published_documents_are_one_server(way, transport, tmp_path):
         env["SPOTIFY_KEY"] = "s3cr3t-of-spotify"
         config = configured(tmp_path, f'port = 0\nmode = "{way}"', **tables)
         if transport == "stdio":
-            command, *more = [*COMMAND, "serve", str(config), "--transport", "stdio"]
-            run = StdioServerParameters(command=command, args=more, env=env)
+            command, *arguments = [*COMMAND, "serve", str(config), "--transport", "stdio"]
+            run = StdioServerParameters(command=command, args=arguments, env=env)
             with (tmp_path / "errors.txt").open("w") as errors:
                 async with Client(stdio_client(run, errors)) as client:
-                    found = await found_and_called(client, way)
+                    text = await find_and_call(client, way)
             if way == "search":
-                await called_with_fastmcp(stdio_transport(command=command, args=more, env=env))
+                await called_with_fastmcp(stdio_transport(command=command, args=arguments, env=env))
         else:
             async with process_of("--config", config, env=env) as server:
                 url = (await server.line(r"serving .* of 10 APIs .* at (http://\S+)"))[1]
                 async with client_of(url) as client:
-                    found = await found_and_called(client, way)
+                    text = await find_and_call(client, way)
                 if way == "search":
                     await called_with_fastmcp(url)
 
-    assert "issues_list_for_repo" in found
+    assert "issues_list_for_repo" in text
     assert {request.header("Authorization") for request in github.requests} == {None}
     keys = {request.header("Authorization") for request in spotify.requests}
     assert keys == {"Bearer s3cr3t-of-spotify"}
 
 
-async def found_and_called(client, way):
+async def find_and_call(client, way):
     """Return what a search finds, and call two APIs."""
     issues = {"owner": "o", "repo": "r"}
     if way == "search":
-        found = await client.call_tool("search_tools", {"query": "list issues of a repository"})
+        hits = await client.call_tool("search_tools", {"query": "list issues of a repository"})
         for name, arguments in (("issues_list_for_repo", issues), ("get_track", {"id": "1"})):
-            given = {"name": name, "arguments": arguments}
-            assert not (result := await client.call_tool("call_tool", given)).is_error, result
+            parameters = {"name": name, "arguments": arguments}
+            assert not (result := await client.call_tool("call_tool", parameters)).is_error, result
     else:
-        found = await client.call_tool("search", {"query": "list issues of a repository"})
+        hits = await client.call_tool("search", {"query": "list issues of a repository"})
         code = 'await issues_list_for_repo(owner="o", repo="r")\nawait get_track(id="1")'
         assert not (result := await client.call_tool("run_code", {"code": code})).is_error, result
-    return texts(found)[0]
+    return texts(hits)[0]
 
 
 def stdio_transport(**started):
@@ -259,7 +259,7 @@ async def called_with_fastmcp(server):
     fastmcp = pytest.importorskip("fastmcp", reason="fastmcp is not installed")
     async with fastmcp.Client(server) as client:
         names = [tool.name for tool in await client.list_tools()]
-        given = {"name": "get_track", "arguments": {"id": "1"}}
-        result = await client.call_tool("call_tool", given)
+        parameters = {"name": "get_track", "arguments": {"id": "1"}}
+        result = await client.call_tool("call_tool", parameters)
     assert names == ["search_tools", "describe_tools", "call_tool"]
     assert not result.is_error

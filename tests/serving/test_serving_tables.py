@@ -39,15 +39,15 @@ WRONG = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_a_wrong_server_is_told_by_file_line_and_key(case, tmp_path):
-    text, said = WRONG[case]
+def test_a_wrong_server_is_reported_by_file_line_and_key(case, tmp_path):
+    text, message = WRONG[case]
     path = tmp_path / "t.toml"
     path.write_text(text)
 
     with pytest.raises(SettingsError) as caught:
         read_serving(path)
 
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 FAULTS = {
@@ -63,15 +63,15 @@ FAULTS = {
 
 @pytest.mark.parametrize("case", FAULTS)
 def test_a_wrong_api_does_not_keep_the_others_from_being_read(case, tmp_path):
-    table, said = FAULTS[case]
+    table, message = FAULTS[case]
     path = configured(tmp_path, pets=PETS, bad=table)
 
-    found = read_serving(path)
+    serving = read_serving(path)
 
-    assert list(found.apis) == ["pets"]
-    assert list(found.faults) == ["bad"]
-    assert said in found.faults["bad"]
-    assert "s3cr3t" not in found.faults["bad"]
+    assert list(serving.apis) == ["pets"]
+    assert list(serving.faults) == ["bad"]
+    assert message in serving.faults["bad"]
+    assert "s3cr3t" not in serving.faults["bad"]
 
 
 def test_the_keys_of_an_api_are_those_of_a_configuration(tmp_path):
@@ -80,15 +80,17 @@ def test_the_keys_of_an_api_are_those_of_a_configuration(tmp_path):
     )
     path = configured(tmp_path, "refresh = 60", pets=table)
 
-    found = read_serving(path)
+    serving = read_serving(path)
 
-    assert (found.serve.refresh, found.serve.path, found.over_http) == (60, "/mcp", True)
-    assert found.apis["pets"].tools["x"].name == "y"
-    assert found.files["pets"].folder == tmp_path
+    assert (serving.serve.refresh, serving.serve.path, serving.over_http) == (60, "/mcp", True)
+    assert serving.apis["pets"].tools["x"].name == "y"
+    assert serving.files["pets"].folder == tmp_path
 
 
 @pytest.mark.parametrize(("text", "is_server"), [('source = "a"', False), ("[serve]", True)])
-def test_a_configuration_of_one_document_is_told_from_one_of_a_server(text, is_server, tmp_path):
+def test_a_configuration_of_one_document_is_distinguished_from_one_of_a_server(
+    text, is_server, tmp_path
+):
     path = tmp_path / "t.toml"
     path.write_text(text)
 

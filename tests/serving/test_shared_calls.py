@@ -25,9 +25,9 @@ APP = {"client_id": "app", "client_secret": SECRET, "flow": "clientCredentials"}
 __all__ = ["running", "server"]
 
 
-def all_of(processes, function, *args, **more):
+def all_of(processes, function, *args, **options):
     """Return what a function returns in two processes at once."""
-    done = [processes.submit(function, *args, **more) for _ in range(2)]
+    done = [processes.submit(function, *args, **options) for _ in range(2)]
     return [each.result(60) for each in done]
 
 
@@ -36,7 +36,7 @@ def windows(times, seconds=1.0):
     return max(sum(start <= t < start + seconds for t in times) for start in times)
 
 
-async def called(tools, count, name="read", **context):
+async def call_often(tools, count, name="read", **context):
     return await asyncio.gather(
         *(tools[name].execute({"n": str(n)}, context=Context(**context)) for n in range(count))
     )
@@ -45,9 +45,9 @@ async def called(tools, count, name="read", **context):
 @pytest.mark.long
 def test_processes_share_the_limits_of_an_api(redis_server, api, processes):
     limits = {"concurrency": 3, "rate": 60.0}
-    found = all_of(processes, workers.called, redis_server.url, api.document, 45, limits)
+    outcomes = all_of(processes, workers.called, redis_server.url, api.document, 45, limits)
 
-    assert [told for results, _ in found for told in results if told] == []
+    assert [error for results, _ in outcomes for error in results if error] == []
     assert len(set(api.targets)) == 90
     assert api.most <= 3
     assert windows(api.began) <= 60 * 1.05 + 2
@@ -57,7 +57,7 @@ def test_processes_share_the_limits_of_an_api(redis_server, api, processes):
 async def test_without_a_state_the_limits_hold_in_the_process(api):
     settings = Settings(rate=50, user_concurrency=2)
     async with load_tools(api.document, settings=settings) as tools:
-        results = await called(tools, 20, user="ada")
+        results = await call_often(tools, 20, user="ada")
 
     assert all(result.success for result in results)
     assert api.most <= 2
@@ -68,22 +68,22 @@ async def test_a_user_at_a_limit_stops_no_other(api):
     api.delay = 0.05
     settings = Settings(user_concurrency=1, concurrency=4, timeout=5)
     async with load_tools(api.document, settings=settings) as tools:
-        flood = asyncio.create_task(called(tools, 12, user="ada"))
+        flood = asyncio.create_task(call_often(tools, 12, user="ada"))
         await asyncio.sleep(0.03)
         began = time.monotonic()
-        others = await asyncio.gather(called(tools, 1, user="bob"), called(tools, 1))
+        other_results = await asyncio.gather(call_often(tools, 1, user="bob"), call_often(tools, 1))
         took = time.monotonic() - began
         assert not flood.done()
         await flood
 
-    assert all(result.success for results in others for result in results)
+    assert all(result.success for results in other_results for result in results)
     assert took < 0.4
 
 
-async def test_a_limit_that_cannot_be_met_in_time_is_told_and_nothing_is_sent(api):
+async def test_a_limit_that_cannot_be_met_in_time_is_reported_and_nothing_is_sent(api):
     settings = Settings(rate=0.5, timeout=0.4)
     async with load_tools(api.document, settings=settings) as tools:
-        results = await called(tools, 3)
+        results = await call_often(tools, 3)
     late = [result for result in results if result.is_error]
 
     assert len(late) == 2
@@ -117,19 +117,19 @@ async def test_calls_that_need_a_state_that_is_gone_fail_unsent_and_others_go_on
     free = Settings(state=RedisState(redis_server.url))
     async with (
         load_tools(api.document, settings=limited) as needs,
-        load_tools(api.document, settings=free) as others,
+        load_tools(api.document, settings=free) as other_tools,
     ):
-        assert all(r.success for r in await called(needs, 5))
+        assert all(r.success for r in await call_often(needs, 5))
         api.reset(delay=0.3)
-        under_way = asyncio.create_task(called(needs, 3, name="write"))
+        under_way = asyncio.create_task(call_often(needs, 3, name="write"))
         while len(api.targets) < 3:  # noqa: ASYNC110 -- of another thread
             await asyncio.sleep(0.01)
         redis_server.stop()
-        failed = await called(needs, 4, name="write")
-        went = await called(others, 4)
+        failed = await call_often(needs, 4, name="write")
+        went = await call_often(other_tools, 4)
         ended = await under_way
         redis_server.start()
-        again = await called(needs, 4)
+        again = await call_often(needs, 4)
 
     assert all(result.success for result in (*ended, *went, *again))
     for result in failed:
@@ -141,19 +141,19 @@ async def test_calls_that_need_a_state_that_is_gone_fail_unsent_and_others_go_on
     assert max(Counter(api.targets[:3]).values()) == 1
 
 
-async def test_a_further_attempt_that_the_state_stops_tells_of_no_attempt_as_unsent(
+async def test_a_further_attempt_that_the_state_stops_reports_no_attempt_as_unsent(
     redis_server, monkeypatch
 ):
     monkeypatch.setattr("openapi_tools.state.redis_state._RETRIES", 0)
     state = RedisState(redis_server.url)
     sent = []
 
-    def answer(request):
+    def respond(request):
         sent.append(request)
         redis_server.stop()
         return httpx.Response(503)
 
-    client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+    client = httpx.AsyncClient(transport=httpx.MockTransport(respond))
     settings = Settings(state=state, rate=100, retries=2, base_url="http://api.example.com")
     paths = {"/x": {"get": operation(operationId="x")}}
     async with client, load_tools(document(paths), settings=settings, client=client) as tools:
@@ -166,9 +166,9 @@ async def test_a_further_attempt_that_the_state_stops_tells_of_no_attempt_as_uns
 
 def test_processes_fetch_one_token(redis_server, server, processes):
     server.delay = 0.3
-    found = all_of(processes, workers.with_tokens, redis_server.url, server.document, APP)
+    outcomes = all_of(processes, workers.with_tokens, redis_server.url, server.document, APP)
 
-    assert found == [[None] * 3, [None] * 3]
+    assert outcomes == [[None] * 3, [None] * 3]
     assert len(server.forms) == 1
     assert len(set(server.calls)) == 1
     assert server.issued[0].access_token.encode() not in redis_server.dump()
@@ -189,18 +189,20 @@ def test_a_refresh_token_that_is_good_once_serves_both_processes(redis_server, s
     server.forms.clear()
     config = {**APP, "flow": "authorizationCode", "refresh_token": refresh}
     url, about = redis_server.url, server.document
-    found = all_of(processes, workers.with_tokens, url, about, config)
+    outcomes = all_of(processes, workers.with_tokens, url, about, config)
 
-    assert found == [[None] * 3, [None] * 3]
+    assert outcomes == [[None] * 3, [None] * 3]
     assert [form["grant_type"] for form in server.forms] == ["refresh_token"]
 
 
 async def tokens_of(redis_server, server, config, key=KEY, **context):
     """Return the result of a call with a credential of its own, in tools of their own."""
     settings = Settings(state=RedisState(redis_server.url, key=key))
-    given = {"oauth": OAuth2(**config)}
+    credentials = {"oauth": OAuth2(**config)}
     async with load_tools(server.document, settings=settings) as tools:
-        return await tools["get_me"].execute({}, context=Context(credentials=given, **context))
+        return await tools["get_me"].execute(
+            {}, context=Context(credentials=credentials, **context)
+        )
 
 
 async def test_no_user_and_no_other_credential_gets_a_token(redis_server, server):
@@ -241,8 +243,8 @@ async def test_a_state_without_a_key_keeps_no_token_and_says_so(redis_server, se
 async def test_a_token_outlives_a_state_that_is_gone(redis_server, server, monkeypatch):
     monkeypatch.setattr("openapi_tools.state.redis_state._RETRIES", 1)
     settings = Settings(state=RedisState(redis_server.url, key=KEY))
-    given = {"oauth": OAuth2(**APP)}
-    async with load_tools(server.document, settings=settings, credentials=given) as tools:
+    credentials = {"oauth": OAuth2(**APP)}
+    async with load_tools(server.document, settings=settings, credentials=credentials) as tools:
         tool = tools["get_me"]
         assert (await tool.execute({})).success
         redis_server.stop()
@@ -346,19 +348,21 @@ async def test_a_job_goes_on_in_another_process(processes):
     assert [request.method for request in peer.requests] == ["POST", "GET", "GET"]
 
 
-async def test_kept_answers_are_shared_encrypted_and_apart_for_each_user(redis_server, processes):
+async def test_cached_responses_are_shared_encrypted_and_separate_for_each_user(
+    redis_server, processes
+):
     headers = [("Content-Type", "application/json"), ("Cache-Control", "max-age=600")]
     async with Recorder() as peer:
         bodies = (b'{"secret-answer": 1}', b'{"secret-answer": 2}')
         peer.answers.extend(Answer(headers=headers, body=body) for body in bodies)
         about = document(PATHS, servers=[{"url": peer.url}])
-        found = [
+        outcomes = [
             await asyncio.wrap_future(
                 processes.submit(workers.cached, redis_server.url, about, user)
             )
             for user in ("ada", "ada", "ada", "bob", "bob")
         ]
 
-    assert [told for told, _ in found] == [None, True, True, None, True]
-    assert [output["secret-answer"] for _, output in found] == [1, 1, 1, 2, 2]
+    assert [cached for cached, _ in outcomes] == [None, True, True, None, True]
+    assert [output["secret-answer"] for _, output in outcomes] == [1, 1, 1, 2, 2]
     assert b"secret-answer" not in redis_server.dump()

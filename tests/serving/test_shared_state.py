@@ -29,7 +29,7 @@ def state(request):
     return RedisState(request.getfixturevalue("redis_server").url)
 
 
-async def held(state, key, most=1, rate=None, seconds=5.0, wait=0.5):
+async def hold_place(state, key, most=1, rate=None, seconds=5.0, wait=0.5):
     """Return whether a slot is free in time."""
     try:
         async with (
@@ -65,26 +65,26 @@ async def test_places_are_given_back_whatever_happens_inside(state):
                 raise error
 
     async with state.rate_limit("k", concurrency=2, rate=None, seconds=5):
-        assert await held(state, "k", most=2)
-        assert not await held(state, "k", wait=0.05)
-        assert await held(state, "another")
-    assert await held(state, "k")
+        assert await hold_place(state, "k", most=2)
+        assert not await hold_place(state, "k", wait=0.05)
+        assert await hold_place(state, "another")
+    assert await hold_place(state, "k")
 
 
 async def test_a_caller_that_gives_up_takes_no_place(state):
     async with state.lock("k", 5):
-        waiting = [asyncio.create_task(held(state, "lock:k", wait=30)) for _ in range(3)]
+        waiting = [asyncio.create_task(hold_place(state, "lock:k", wait=30)) for _ in range(3)]
         await asyncio.sleep(0.05)
         for task in waiting[:2]:
             task.cancel()
         await asyncio.sleep(0)
     assert await waiting[2]
-    assert await held(state, "lock:k")
+    assert await hold_place(state, "lock:k")
 
 
 async def test_a_holder_that_lives_keeps_its_place_beyond_the_lease(state):
     async with state.rate_limit("k", concurrency=1, rate=None, seconds=0.15):
-        assert not await held(state, "k", wait=0.6)
+        assert not await hold_place(state, "k", wait=0.6)
 
 
 async def test_the_callers_of_one_loop_are_served_in_their_order(state):
@@ -167,12 +167,12 @@ def test_the_place_of_a_killed_process_is_free_after_its_lease(redis_server):
     process.start()
     assert taken.wait(20)
     state = RedisState(redis_server.url)
-    assert not asyncio.run(held(state, "place", wait=1.5))  # it lives, and renews
+    assert not asyncio.run(hold_place(state, "place", wait=1.5))  # it lives, and renews
     process.kill()
     process.join()
     began = time.monotonic()
 
-    assert asyncio.run(held(state, "place", wait=5))
+    assert asyncio.run(hold_place(state, "place", wait=5))
     assert time.monotonic() - began < 2
 
 
@@ -186,7 +186,8 @@ async def test_a_state_that_is_gone_is_a_clear_error_and_comes_back(
     redis_server.stop()
     uses = [
         lambda: state.get("a"), lambda: state.put("a", b""), lambda: state.remove("a"), state.ping,
-        lambda: held(state, "k", most=2, rate=5.0, wait=9), lambda: held(state, "k", wait=9),
+        lambda: hold_place(state, "k", most=2, rate=5.0, wait=9),
+        lambda: hold_place(state, "k", wait=9),
     ]  # fmt: skip
     for use in uses:
         with pytest.raises(CallError) as caught:
@@ -198,7 +199,7 @@ async def test_a_state_that_is_gone_is_a_clear_error_and_comes_back(
 
     await state.put("a", b"2")
     assert await state.get("a") == b"2"
-    assert await held(state, "k", rate=100.0)
+    assert await hold_place(state, "k", rate=100.0)
     place = f"the shared state at redis://127.0.0.1:{redis_server.port} is"
     (away, back) = [record.getMessage() for record in caplog.records]
     assert away.startswith(f"{place} unreachable: Error ")
@@ -230,11 +231,11 @@ async def test_several_limits_are_taken_together_or_not_at_all(redis_server):
             async with state.hold_at_once([bob, api], 5) as is_granted_twice:
                 assert not is_granted_twice
         began = time.monotonic()
-        assert await held(state, "bob", most=2, rate=50)
+        assert await hold_place(state, "bob", most=2, rate=50)
         assert time.monotonic() - began < 0.1
-        assert not await held(state, "ada", wait=0.05)
-    assert await held(state, "ada")
-    assert await held(state, "api")
+        assert not await hold_place(state, "ada", wait=0.05)
+    assert await hold_place(state, "ada")
+    assert await hold_place(state, "api")
 
 
 async def test_who_waits_for_a_permit_of_its_own_takes_no_place_of_others(redis_server):
@@ -244,7 +245,7 @@ async def test_who_waits_for_a_permit_of_its_own_takes_no_place_of_others(redis_
         assert is_granted
     async with state.hold_at_once(limits, 5) as is_granted:
         assert not is_granted  # in an eighth of a second only
-        assert await held(state, "api", wait=0.05)
+        assert await hold_place(state, "api", wait=0.05)
 
 
 async def test_callers_that_leave_disturb_no_others(redis_server):
@@ -261,18 +262,18 @@ async def test_callers_that_leave_disturb_no_others(redis_server):
             task.cancel()
         results = await asyncio.gather(*tasks, return_exceptions=True)
         assert all(result is None for result in results[1::3] + results[2::3])
-    assert await held(state, "k0")
+    assert await hold_place(state, "k0")
 
 
 async def test_calls_go_on_whose_connection_is_cut(redis_server):
     state = RedisState(redis_server.url)
-    tasks = [asyncio.create_task(held(state, f"k{number}", wait=5)) for number in range(40)]
+    tasks = [asyncio.create_task(hold_place(state, f"k{number}", wait=5)) for number in range(40)]
     for _ in range(3):
         await asyncio.sleep(0.002)
         await asyncio.to_thread(redis_server.ask, "CLIENT KILL TYPE normal")
     assert all(await asyncio.gather(*tasks))
     redis_server.ask("SCRIPT FLUSH")
-    assert await held(state, "k0")
+    assert await hold_place(state, "k0")
 
 
 async def test_a_holder_whose_state_restarts_has_its_place_again(redis_server):
@@ -281,7 +282,7 @@ async def test_a_holder_whose_state_restarts_has_its_place_again(redis_server):
         redis_server.stop()
         redis_server.start()
         await asyncio.sleep(0.8)
-        assert not await held(state, "k", wait=0.2)
+        assert not await hold_place(state, "k", wait=0.2)
     redis_server.stop()  # to give a place back to a state that is gone is no error
     redis_server.start()
 
@@ -326,7 +327,7 @@ def test_a_state_works_in_a_forked_child(state):
 
     async def child():
         # The parent's place counts in Redis; in memory its holder is not in this process.
-        free = await held(state, "k", wait=0.2)
+        free = await hold_place(state, "k", wait=0.2)
         return await state.get("a") == b"before" and free is isinstance(state, MemoryState)
 
     holder = threading.Thread(target=asyncio.run, args=(hold(),))
@@ -343,7 +344,7 @@ def test_a_state_works_in_a_forked_child(state):
     holder.join()
 
     assert os.waitstatus_to_exitcode(status) == 0
-    assert asyncio.run(held(state, "k"))
+    assert asyncio.run(hold_place(state, "k"))
 
 
 async def test_values_are_encrypted_where_there_is_a_key(redis_server, monkeypatch):

@@ -114,16 +114,16 @@ async def test_searches_and_programs_reach_all_apis(way, servers, tmp_path):
         client_of(server.url) as client,
     ):
         if way == "search":
-            found = await client.call_tool("search_tools", {"query": "users"})
+            hits = await client.call_tool("search_tools", {"query": "users"})
             for name in ("list_pets", "shop_list_users"):
                 await client.call_tool("call_tool", {"name": name, "arguments": {}})
         else:
-            found = await client.call_tool("search", {"query": "users"})
+            hits = await client.call_tool("search", {"query": "users"})
             code = "[await list_pets(), await shop_list_users()]"
             await client.call_tool("run_code", {"code": code})
 
-    assert "pets_list_users" in texts(found)[0]
-    assert "shop_list_users" in texts(found)[0]
+    assert "pets_list_users" in texts(hits)[0]
+    assert "shop_list_users" in texts(hits)[0]
     assert [request.header("X-Key") for request in pets.requests] == ["s3cr3t-of-pets"]
     assert [request.header("X-Key") for request in shop.requests] == ["s3cr3t-of-shop"]
 
@@ -230,8 +230,8 @@ async def test_metrics_name_only_the_tools_that_their_reader_sees(
                     await client.call_tool(name, {})
         async with httpx2.AsyncClient() as http:
             texts_of = {
-                name: (await http.get(f"{server.address}/metrics", headers=given)).text
-                for name, given in headers.items()
+                name: (await http.get(f"{server.address}/metrics", headers=credentials)).text
+                for name, credentials in headers.items()
             }
 
     def series(user):

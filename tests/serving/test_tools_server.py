@@ -25,7 +25,7 @@ async def api():
         yield running
 
 
-def loaded(api, document=DOCUMENT):
+def load_from(api, document=DOCUMENT):
     return load_tools(document, settings=Settings(base_url=api.url))
 
 
@@ -46,25 +46,25 @@ async def client_over(transport, server, mode, **options):
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("transport", ["memory", "http"])
-async def test_clients_are_told_of_other_tools(mode, transport, api):
-    heard = asyncio.Event()
+async def test_clients_are_notified_of_other_tools(mode, transport, api):
+    list_changed = asyncio.Event()
 
     async def hear(message):
         if "ToolListChanged" in type(message).__name__:
-            heard.set()
+            list_changed.set()
 
-    server = create_server(loaded(api))
+    server = create_server(load_from(api))
     options = {"message_handler": hear} if mode == "legacy" else {}
     async with client_over(transport, server, mode, **options) as client:
         before, promised = await names_of(client), client.server_capabilities.tools.list_changed
         if mode == "auto":
             async with client.listen(tools_list_changed=True) as changes:
-                await server.replace(loaded(api, OTHER))
+                await server.replace(load_from(api, OTHER))
                 await asyncio.wait_for(anext(changes), 10)
         else:
             async with asyncio.timeout(10):
-                while not heard.is_set():  # the client's stream may not be open yet
-                    await server.replace(loaded(api, OTHER))
+                while not list_changed.is_set():  # the client's stream may not be open yet
+                    await server.replace(load_from(api, OTHER))
                     await asyncio.sleep(0.02)
         after = await names_of(client)
 
@@ -75,37 +75,37 @@ async def test_clients_are_told_of_other_tools(mode, transport, api):
 
 @pytest.mark.parametrize("mode", MODES)
 async def test_a_call_that_runs_ends_on_the_tools_it_began_on(mode, api):
-    old = loaded(api)
+    old = load_from(api)
     server = create_server(old)
     async with Client(server, mode=mode) as client:
         call = asyncio.create_task(client.call_tool("be_slow", {"seconds": 0.3}))
         await asyncio.wait_for(api.arrived.wait(), 10)
-        ended = await server.replace(loaded(api, OTHER))
+        ended = await server.replace(load_from(api, OTHER))
         assert not ended.is_set()
         with pytest.raises(MCPError, match="no tool is called 'be_slow'"):
             await client.call_tool("be_slow", {"seconds": 0})
         result = await call
         await asyncio.wait_for(ended.wait(), 10)
-        again = await server.replace(loaded(api, OTHER))
+        again = await server.replace(load_from(api, OTHER))
 
     assert not result.is_error
     assert again.is_set()
 
 
-async def test_a_client_that_says_that_it_is_ready_over_and_over_is_told_once(api):
-    server, heard = create_server(loaded(api)), []
+async def test_a_client_that_says_that_it_is_ready_over_and_over_is_notified_once(api):
+    server, messages = create_server(load_from(api)), []
 
     async def hear(message):
-        heard.append(type(message).__name__)
+        messages.append(type(message).__name__)
 
     async with Client(server, mode="legacy", message_handler=hear) as client:
         for _ in range(5):
             await client.session.send_notification(InitializedNotification())
         await client.list_tools()
-        await server.replace(loaded(api, OTHER))
+        await server.replace(load_from(api, OTHER))
         await client.list_tools()
 
-    assert len(heard) == 1
+    assert len(messages) == 1
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -113,7 +113,7 @@ async def test_a_function_gives_each_request_its_own_context(mode, api):
     async def context(request):
         return {"credentials": {"key": f"key-of-{request.protocol_version[:4]}"}}
 
-    async with Client(create_server(loaded(api), context=context), mode=mode) as client:
+    async with Client(create_server(load_from(api), context=context), mode=mode) as client:
         result = await client.call_tool("get_pet", {"id": 1})
 
     assert not result.is_error
@@ -124,7 +124,7 @@ async def test_a_context_that_cannot_be_made_refuses_the_call_in_words(api):
     def context(_):
         raise CredentialsError("log in first.", scheme="key")
 
-    async with Client(create_server(loaded(api), context=context)) as client:
+    async with Client(create_server(load_from(api), context=context)) as client:
         result = await client.call_tool("get_pet", {"id": 1})
 
     assert result.is_error
@@ -141,7 +141,7 @@ def reads_only(tool, _):
 
 @pytest.mark.parametrize("mode", MODES)
 async def test_a_tool_that_a_client_may_not_see_is_unknown_to_it(mode, api):
-    async with Client(create_server(loaded(api), visible=reads_only), mode=mode) as client:
+    async with Client(create_server(load_from(api), visible=reads_only), mode=mode) as client:
         names = await names_of(client)
         result = await client.call_tool("get_pet", {"id": 1})
         with pytest.raises(MCPError, match="no tool is called 'delete_pet'"):

@@ -36,9 +36,9 @@ async def workers_of(folder, server, count):
     async with asyncio.timeout(60):
         while True:
             files = [file.name for file in folder.glob("openapi-tools-*/counter_*.db")]
-            found = {int(re.search(r"\d+", name)[0]) for name in files} - {server.process.pid}
-            if len(found) >= count:
-                return found
+            pids = {int(re.search(r"\d+", name)[0]) for name in files} - {server.process.pid}
+            if len(pids) >= count:
+                return pids
             await asyncio.sleep(0.05)  # nothing tells of a file
 
 
@@ -55,8 +55,8 @@ def environment(tmp_path):
 async def test_workers_do_not_fetch_what_their_parent_has_fetched(cache, environment, tmp_path):
     async with Recorder(Answer(body=json.dumps(PETS).encode())) as source:
         config = configured(tmp_path, "port = 0\nworkers = 3", pets=SOURCE.format(source.url))
-        more = {**environment, "OPENAPI_TOOLS_CACHE": cache}
-        async with process_of(config, env=more) as server:
+        variables = {**environment, "OPENAPI_TOOLS_CACHE": cache}
+        async with process_of(config, env=variables) as server:
             url = (await server.line(r"serving 2 tools of 1 API .* at (http://\S+)"))[1]
             await workers_of(tmp_path / "metrics", server, 3)
             async with client_of(url) as client:
@@ -66,7 +66,7 @@ async def test_workers_do_not_fetch_what_their_parent_has_fetched(cache, environ
     assert len(source.requests) == 1
 
 
-async def test_serving_is_said_when_a_worker_answers_and_not_before(environment, tmp_path):
+async def test_serving_is_reported_when_a_worker_responds_and_not_before(environment, tmp_path):
     async with Held(Answer(body=json.dumps(PETS).encode())) as source:
         config = configured(tmp_path, "port = 0\nworkers = 2", pets=SOURCE.format(source.url))
         right = config.read_text()
@@ -131,11 +131,11 @@ async def test_a_document_that_failed_is_one_line_of_all_processes(environment, 
         async with httpx2.AsyncClient(timeout=60) as http:
             ready = (await http.get(f"{url.removesuffix('/mcp')}/readyz")).json()
 
-    said = messages(server)
-    assert [m for m in said if m.startswith("gone: ")] == [
+    lines = messages(server)
+    assert [m for m in lines if m.startswith("gone: ")] == [
         f"gone: {tmp_path}/nowhere.json: no such file."
     ]
-    assert len([m for m in said if m.startswith("odd: ")]) == 1
+    assert len([m for m in lines if m.startswith("odd: ")]) == 1
     assert ready["apis"]["gone"] == {"ready": False, "reason": "document_unreadable"}
     assert ready["apis"]["odd"] == {"ready": False, "reason": "configuration_invalid"}
 

@@ -65,18 +65,18 @@ async def test_tokens_of_different_issuers_are_taken(issuer, header, claims):
     assert "tools" in access.user.scopes
 
 
-async def test_a_request_without_a_token_is_told_where_to_get_one(issuer, api):
+async def test_the_refusal_of_a_request_without_a_token_says_where_to_get_one(issuer, api):
     async with shop_served(api, table(issuer)) as site:
-        answer = await post(site, None)
+        response = await post(site, None)
         wrong = await post(site, "abc")
         narrow = await post(site, issuer.token(scope="other"))
         where = f"{site.origin}/.well-known/oauth-protected-resource/mcp"
         async with httpx.AsyncClient() as web:
-            told = (await web.get(where)).json()
+            metadata = (await web.get(where)).json()
 
     place = 'resource_metadata="https://tools.example.com/.well-known/oauth-protected-resource/mcp"'
-    assert answer.status_code == 401
-    assert answer.headers["www-authenticate"] == f'Bearer scope="tools", {place}'
+    assert response.status_code == 401
+    assert response.headers["www-authenticate"] == f'Bearer scope="tools", {place}'
     assert wrong.status_code == 401
     assert wrong.headers["www-authenticate"].startswith('Bearer error="invalid_token", ')
     assert place in wrong.headers["www-authenticate"]
@@ -85,9 +85,9 @@ async def test_a_request_without_a_token_is_told_where_to_get_one(issuer, api):
         'Bearer error="insufficient_scope", error_description="the token has too few scopes", '
         f'scope="tools", {place}'
     )
-    assert told["resource"] == AUDIENCE
-    assert told["authorization_servers"] == [issuer.url]
-    assert told["scopes_supported"] == ["tools"]
+    assert metadata["resource"] == AUDIENCE
+    assert metadata["authorization_servers"] == [issuer.url]
+    assert metadata["scopes_supported"] == ["tools"]
     assert api.requests == []
 
 
@@ -100,11 +100,11 @@ async def test_static_tokens_come_from_the_environment(api, monkeypatch):
         for name, token in (("alice", ALICE), ("bob", BOB)):
             async with site.client(token) as client:
                 listed[name] = [tool.name for tool in (await client.list_tools()).tools]
-        answer, other = await post(site, None), await status(site, BOB + "0")
+        response, other = await post(site, None), await status(site, BOB + "0")
         spaced = await status(site, f" {BOB}")
 
     assert listed == {"alice": ["list_orders", "add_order", "delete_all"], "bob": ["list_orders"]}
-    assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
+    assert (response.status_code, response.headers["www-authenticate"]) == (401, "Bearer")
     assert (other, spaced) == (401, 200)
 
 
@@ -153,13 +153,13 @@ WAYS = [
 async def test_roles_hide_tools(mode, claims, names, issuer, api):
     if mode == "code":
         pytest.importorskip("pydantic_monty", reason="pydantic-monty is not installed")
-    auth, own = table(issuer), {"shop": "key"}
+    auth, credentials = table(issuer), {"shop": "key"}
     async with (
-        shop_served(api, auth, roles=ROLES, mode=mode, credentials=own) as site,
+        shop_served(api, auth, roles=ROLES, mode=mode, credentials=credentials) as site,
         site.client(issuer.token(**claims)) as client,
     ):
         seen, words = await _seen(client, mode)
-        refused = [await _refused(client, mode, n) for n in ("add_order", "delete_all")]
+        refused = [await is_refused(client, mode, n) for n in ("add_order", "delete_all")]
 
     assert [name in seen for name in ("list_orders", "add_order", "delete_all")] == [
         name in names for name in ("list_orders", "add_order", "delete_all")
@@ -176,14 +176,14 @@ async def _seen(client, mode):
         listed = (await client.list_tools()).tools
         return {tool.name for tool in listed}, " ".join(str(tool.description) for tool in listed)
     name = {"search": "search_tools", "code": "search"}[mode]
-    said = texts(await client.call_tool(name, {"query": "list orders\nadd order\ndelete all"}))[0]
+    text = texts(await client.call_tool(name, {"query": "list orders\nadd order\ndelete all"}))[0]
     if mode == "search":
         names = {"names": ["list_orders", "add_order", "delete_all"]}
-        said += texts(await client.call_tool("describe_tools", names))[0]
-    return {line.partition("(")[0] for line in said.splitlines()}, said
+        text += texts(await client.call_tool("describe_tools", names))[0]
+    return {line.partition("(")[0] for line in text.splitlines()}, text
 
 
-async def _refused(client, mode, name):
+async def is_refused(client, mode, name):
     if mode == "tools":
         listed = [tool.name for tool in (await client.list_tools()).tools]
         if name in listed:
@@ -223,10 +223,10 @@ async def test_old_keys_are_good_for_a_while_when_the_issuer_is_away(issuer, api
         issuer.key_status = 503
         away = await status(site, issuer.token())
         monkeypatch.setattr(signing_keys, "_STALE", 0)
-        answer = await post(site, issuer.token())
+        response = await post(site, issuer.token())
 
-    assert (before, away, answer.status_code) == (200, 200, 503)
-    assert answer.headers["retry-after"] == "30"
+    assert (before, away, response.status_code) == (200, 200, 503)
+    assert response.headers["retry-after"] == "30"
     assert issuer.asked["/jwks"] == 3
 
 
@@ -243,11 +243,11 @@ async def test_keys_that_cannot_sign_are_not_used(issuer):
     weak = {"kty": "oct", "k": "c2VjcmV0", "kid": "k1"}
     odd = [weak, {"kty": "RSA", "n": "AQAB", "e": "AQAB", "kid": "k1"}, 7, {"kty": "ML-DSA"}]
 
-    class Shown(dict):
+    class VisibleHeader(dict):
         def as_dict(self, **_):
             return dict(self)
 
-    issuer.keys = [*(Shown(key) for key in odd if isinstance(key, dict)), KEY]
+    issuer.keys = [*(VisibleHeader(key) for key in odd if isinstance(key, dict)), KEY]
     inbound = inbound_of(table(issuer))
 
     assert await inbound.verify_token(issuer.token())
@@ -265,9 +265,9 @@ async def test_nothing_of_a_token_is_logged_or_shown(issuer, api, caplog):
     ours = [
         r for r in caplog.records if r.name.split(".")[0] in ("openapi_tools", "mcp", "uvicorn")
     ]
-    shown = "\n".join([*(record.getMessage() for record in ours), str(result), repr(access)])
+    text = "\n".join([*(record.getMessage() for record in ours), str(result), repr(access)])
     for part in (*token.split("."), *wrong.split(".")):
-        assert part not in shown.replace(
+        assert part not in text.replace(
             "eyJhbGciOiJSUzI1NiIsInR5cCI6ImF0K2p3dCIsImtpZCI6ImsxIn0", ""
         )
     assert api.requests[0].raw.count(b"eyJ") == 0
@@ -278,8 +278,8 @@ class Memory:
 
     def __init__(self, *back):
         self.tokens = None
-        told = {"client_id": "agent", "redirect_uris": back, "token_endpoint_auth_method": "none"}
-        self.client = OAuthClientInformationFull.model_validate(told)
+        fields = {"client_id": "agent", "redirect_uris": back, "token_endpoint_auth_method": "none"}
+        self.client = OAuthClientInformationFull.model_validate(fields)
 
     async def get_tokens(self):
         return self.tokens
@@ -310,8 +310,8 @@ async def test_a_client_finds_the_issuer_and_logs_in_by_itself(issuer, api):
         return table(issuer, audience=url)
 
     async with shop_served(api, auth, credentials={"shop": "key"}) as site:
-        told = OAuthClientMetadata.model_validate({"redirect_uris": [back], "scope": "tools"})
-        provider = OAuthClientProvider(site.url, told, Memory(back), open_page, wait)
+        metadata = OAuthClientMetadata.model_validate({"redirect_uris": [back], "scope": "tools"})
+        provider = OAuthClientProvider(site.url, metadata, Memory(back), open_page, wait)
         async with httpx2.AsyncClient(timeout=60, auth=provider) as web:
             place = streamable_http_client(site.url, http_client=web)
             async with Client(place) as client:

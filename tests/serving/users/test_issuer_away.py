@@ -30,8 +30,8 @@ def times(monkeypatch):
     return change
 
 
-def opaque(issuer, **members):
-    return table(issuer, introspection_url=f"{issuer.url}/introspect", **CLIENT, **members)
+def opaque(issuer, **fields):
+    return table(issuer, introspection_url=f"{issuer.url}/introspect", **CLIENT, **fields)
 
 
 async def asked_for(issuer, path, count=1):
@@ -46,12 +46,12 @@ async def statuses(site, tokens):
     async with httpx.AsyncClient(timeout=30, headers=accept) as web:
         heads = [{"Authorization": f"Bearer {token}"} for token in tokens]
         calls = (web.post(site.url, json=INITIALIZE, headers=head) for head in heads)
-        answers = await asyncio.gather(*calls)
-    return Counter(answer.status_code for answer in answers), answers
+        responses = await asyncio.gather(*calls)
+    return Counter(response.status_code for response in responses), responses
 
 
-def tokens_of(issuer, **members):
-    return [issuer.token(f"user-{number}", **members) for number in range(USERS)]
+def tokens_of(issuer, **claims):
+    return [issuer.token(f"user-{number}", **claims) for number in range(USERS)]
 
 
 async def test_users_who_come_while_the_first_keys_are_fetched_are_all_served(issuer, api):
@@ -59,10 +59,10 @@ async def test_users_who_come_while_the_first_keys_are_fetched_are_all_served(is
     async with shop_served(api, table(issuer)) as site:
         first = asyncio.create_task(post(site, issuer.token()))
         await asked_for(issuer, "/jwks")
-        others = asyncio.create_task(statuses(site, tokens_of(issuer)))
+        task = asyncio.create_task(statuses(site, tokens_of(issuer)))
         await asyncio.sleep(0)
         issuer.holds = set()
-        counts, _ = await others
+        counts, _ = await task
 
         assert (await first).status_code == 200
     assert counts == {200: USERS}
@@ -70,11 +70,11 @@ async def test_users_who_come_while_the_first_keys_are_fetched_are_all_served(is
 
 
 @pytest.mark.parametrize("path", ["/jwks", "/.well-known/openid-configuration"])
-async def test_users_of_an_issuer_that_hangs_are_told_to_come_again(path, issuer, api, times):
+async def test_users_of_an_issuer_that_hangs_are_asked_to_retry_later(path, issuer, api, times):
     times(PATIENCE=0.3, _AFTER_FAILURE=60.0)
     issuer.holds = {path}
     async with shop_served(api, table(issuer)) as site:
-        first, answers = await statuses(site, tokens_of(issuer))
+        first, responses = await statuses(site, tokens_of(issuer))
         asked = issuer.asked[path]
         # The pause counts from the end of the attempt, and nobody waits in it.
         again, _ = await statuses(site, tokens_of(issuer))
@@ -85,8 +85,8 @@ async def test_users_of_an_issuer_that_hangs_are_told_to_come_again(path, issuer
 
     assert (first, again, back) == ({503: USERS}, {503: USERS}, {200: USERS})
     assert (asked, asked_again) == (1, 1)
-    assert all(int(answer.headers["retry-after"]) > 0 for answer in answers)
-    assert all("www-authenticate" not in answer.headers for answer in answers)
+    assert all(int(response.headers["retry-after"]) > 0 for response in responses)
+    assert all("www-authenticate" not in response.headers for response in responses)
 
 
 FAULTS = {
@@ -98,7 +98,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
-async def test_users_of_an_issuer_that_fails_are_told_to_come_again(fault, issuer, api, times):
+async def test_users_of_an_issuer_that_fails_are_asked_to_retry_later(fault, issuer, api, times):
     times(_AFTER_FAILURE=0.0)
     vars(issuer).update(fault)
     async with shop_served(api, table(issuer)) as site:
@@ -194,24 +194,24 @@ async def test_a_token_is_asked_about_once_for_all_who_wait(issuer, api):
     assert issuer.asked["/introspect"] == 2
 
 
-SAID = {
+ISSUER_FAULTS = {
     "nothing": {"holds": {"/introspect"}},
     "no verdict": {"introspection": {"scope": "tools"}},
     "a verdict that is no boolean": {"introspection": {"active": "yes"}},
 }
 
 
-@pytest.mark.parametrize("fault", SAID.values(), ids=SAID)
+@pytest.mark.parametrize("fault", ISSUER_FAULTS.values(), ids=ISSUER_FAULTS)
 async def test_users_whose_tokens_cannot_be_asked_about_come_again(fault, issuer, api, times):
     times(PATIENCE=0.3)
     vars(issuer).update(fault)
     async with shop_served(api, opaque(issuer)) as site:
-        away, answers = await statuses(site, ["opaque-of-ada", "opaque-of-bob", "x" * 20] * 5)
+        away, responses = await statuses(site, ["opaque-of-ada", "opaque-of-bob", "x" * 20] * 5)
         vars(issuer).update({"holds": set(), "introspection": None})
         back, _ = await statuses(site, ["opaque-of-ada", "opaque-of-bob", "x" * 20] * 5)
 
     assert (away, back) == ({503: 15}, {200: 10, 401: 5})
-    assert all("retry-after" in answer.headers for answer in answers)
+    assert all("retry-after" in response.headers for response in responses)
 
 
 @pytest.mark.long

@@ -17,17 +17,17 @@ from openapi_tools.state.shared_state import MemoryState
 @pytest.fixture
 async def site(issuer, api):
     auth = table(issuer, client_id="app", client_secret="${SECRET}")
-    async with shop_served(api, auth, users=login_table(issuer)) as made:
-        yield made
+    async with shop_served(api, auth, users=login_table(issuer)) as shop:
+        yield shop
 
 
 async def steps(browser, url):
     """Open a link; return the addresses that the browser is led to, the last unopened."""
     places = [url]
     while len(places) < 5:  # link, issuer, callback, API's authorization server, callback
-        answer = await browser.get(places[-1])
-        assert answer.status_code in (302, 303), answer.text
-        places.append(answer.headers["location"])
+        response = await browser.get(places[-1])
+        assert response.status_code in (302, 303), response.text
+        places.append(response.headers["location"])
     return places
 
 
@@ -51,10 +51,10 @@ async def test_the_address_of_the_second_step_is_of_one_browser(site, issuer, ap
     page = link(await called(site, issuer.token("eve")))
     async with Browser("eve") as attacker, Browser("ada") as victim:
         places = await steps(attacker, page)
-        answer = await victim.go(places[3])
+        response = await victim.go(places[3])
 
     assert urlsplit(places[3]).path == "/authorize"
-    assert answer.status_code == 404
+    assert response.status_code == 404
     assert not await is_logged_in(site, issuer, "eve")
 
 
@@ -72,23 +72,23 @@ async def test_a_callback_is_good_once(site, issuer, api):
 async def test_a_code_of_the_attacker_does_not_get_into_a_users_login(site, issuer, api):
     pages = {user: link(await called(site, issuer.token(user))) for user in ("ada", "eve")}
     async with Browser("ada") as victim, Browser("eve") as attacker:
-        own = await steps(victim, pages["ada"])
+        addresses = await steps(victim, pages["ada"])
         foreign = await steps(attacker, pages["eve"])
         code = parse_qs(urlsplit(foreign[4]).query)["code"][0]
-        answer = await victim.get(re.sub(r"code=[^&]+", f"code={code}", own[4]))
+        response = await victim.get(re.sub(r"code=[^&]+", f"code={code}", addresses[4]))
 
-    assert answer.status_code == 403  # the verifier does not fit (RFC 7636)
+    assert response.status_code == 403  # the verifier does not fit (RFC 7636)
     assert not await is_logged_in(site, issuer, "ada")
 
 
-async def test_an_answer_of_another_authorization_server_is_refused(site, issuer, api):
+async def test_a_response_of_another_authorization_server_is_refused(site, issuer, api):
     page = link(await called(site, issuer.token("ada")))
     async with Browser("ada") as browser:
         places = await steps(browser, page)
-        answer = await browser.get(f"{places[4]}&iss=https://login.evil.example")
+        response = await browser.get(f"{places[4]}&iss=https://login.evil.example")
 
-    assert answer.status_code == 403
-    assert "another authorization server" in answer.text
+    assert response.status_code == 403
+    assert "another authorization server" in response.text
     assert issuer.grants("authorization_code") == 1
 
 
@@ -106,24 +106,24 @@ CALLBACKS = {
 @pytest.mark.parametrize("query", CALLBACKS.values(), ids=CALLBACKS)
 async def test_a_callback_without_a_login_is_refused(query, site, issuer):
     async with Browser("ada") as browser:
-        answer = await browser.get(f"{site.origin}/login/callback{query}")
+        response = await browser.get(f"{site.origin}/login/callback{query}")
 
-    assert answer.status_code == 404
-    assert "expired or was already used" in answer.text
+    assert response.status_code == 404
+    assert "expired or was already used" in response.text
     assert not issuer.forms
 
 
 async def test_cookies_are_for_this_server_alone(site, issuer):
     page = link(await called(site, issuer.token("ada")))
     async with Browser("ada") as browser:
-        answer = await browser.get(page)
+        response = await browser.get(page)
 
-    cookie = answer.headers["set-cookie"]
+    cookie = response.headers["set-cookie"]
     assert "HttpOnly" in cookie
     assert "SameSite=lax" in cookie
-    assert answer.headers["cache-control"] == "no-store"
-    assert answer.headers["referrer-policy"] == "no-referrer"
-    query = parse_qs(urlsplit(answer.headers["location"]).query)
+    assert response.headers["cache-control"] == "no-store"
+    assert response.headers["referrer-policy"] == "no-referrer"
+    query = parse_qs(urlsplit(response.headers["location"]).query)
     assert query["code_challenge_method"] == ["S256"]
     assert query["resource"] == ["https://tools.example.com/mcp"]
 
@@ -141,10 +141,10 @@ async def test_the_answer_to_another_users_question_logs_nobody_in(site, issuer,
     key = f"login-{hashlib.sha256(flow.encode()).hexdigest()[:32]}"
     call = {"name": "list_orders", "arguments": {}, "inputResponses": {key: {"action": "accept"}}}
     able = {"elicitation": {"form": {}, "url": {}}}
-    answer = await post_modern(site, issuer.token("eve"), "tools/call", able, **call)
+    response = await post_modern(site, issuer.token("eve"), "tools/call", able, **call)
 
-    assert answer.json()["result"]["resultType"] == "input_required"
-    assert asked[0].url not in answer.text
+    assert response.json()["result"]["resultType"] == "input_required"
+    assert asked[0].url not in response.text
     assert api.requests == []
 
 

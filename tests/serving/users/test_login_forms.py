@@ -25,8 +25,8 @@ EVE = BOB
 
 @pytest.fixture
 async def site(issuer, api):
-    async with shop_served(api, AUTH, users=login_table(issuer)) as made:
-        yield made
+    async with shop_served(api, AUTH, users=login_table(issuer)) as shop:
+        yield shop
 
 
 FOREIGN = {
@@ -47,16 +47,16 @@ FOREIGN = {
 async def test_a_form_that_another_page_sends_is_refused(headers, site, issuer, api):
     """Even one that has the cookie and the field of this browser."""
     page = link(await called(site, EVE))
-    given = {
+    form_headers = {
         n: v.format(origin=site.origin).replace("httpshttp", "https") for n, v in headers.items()
     }
     async with Browser("ada") as victim:
         form = await victim.get(page)
         data = {**hidden_fields(form), "token": EVE}
-        answer = await victim.post(page, data=data, headers=given)
+        response = await victim.post(page, data=data, headers=form_headers)
 
-    assert answer.status_code == 403
-    assert "location" not in answer.headers
+    assert response.status_code == 403
+    assert "location" not in response.headers
     assert (await called(site, EVE)).is_error
     assert api.requests == []
 
@@ -84,10 +84,10 @@ async def test_a_form_without_the_cookie_of_its_page_is_refused(change, keeps, s
         form = await browser.get(page)
         sender = browser if keeps else victim
         data = change({**hidden_fields(form), "token": EVE})
-        answer = await sender.post(page, data=data)
+        response = await sender.post(page, data=data)
 
-    assert answer.status_code == 403
-    assert "location" not in answer.headers
+    assert response.status_code == 403
+    assert "location" not in response.headers
 
 
 async def test_a_form_of_one_login_is_none_of_another(site):
@@ -106,14 +106,14 @@ async def test_a_form_of_one_login_is_none_of_another(site):
 
 async def test_a_form_of_the_page_itself_is_taken(site):
     page = link(await called(site, ALICE))
-    own = {"Origin": site.origin, "Sec-Fetch-Site": "same-origin", "Sec-Fetch-Dest": "document"}
+    headers = {"Origin": site.origin, "Sec-Fetch-Site": "same-origin", "Sec-Fetch-Dest": "document"}
     async with Browser("ada") as browser:
         form = await browser.get(page, headers={"Sec-Fetch-Site": "none"})
         data = {**hidden_fields(form), "token": ALICE}
-        answer = await browser.post(page, data=data, headers=own)
+        response = await browser.post(page, data=data, headers=headers)
         head = await browser.head(page)
 
-    assert answer.status_code == 303
+    assert response.status_code == 303
     assert head.status_code == 200
 
 
@@ -122,9 +122,9 @@ async def test_the_cookie_of_the_form_is_for_this_server_and_page_alone(public, 
     options = {"users": login_table(issuer), "public": public}
     async with shop_served(api, AUTH, **options) as site, Browser("ada") as browser:
         path = link_path(await called(site, ALICE))
-        answer = await browser.get(f"{site.origin}{path}")
+        response = await browser.get(f"{site.origin}{path}")
 
-    cookie = answer.headers["set-cookie"]
+    cookie = response.headers["set-cookie"]
     assert "HttpOnly" in cookie
     assert "SameSite=strict" in cookie
     if public:
@@ -133,7 +133,7 @@ async def test_the_cookie_of_the_form_is_for_this_server_and_page_alone(public, 
         assert "Path=/;" in cookie
     else:
         assert "Path=/login;" in cookie
-    headers = answer.headers
+    headers = response.headers
     assert headers["x-frame-options"] == "DENY"
     assert "frame-ancestors 'none'" in headers["content-security-policy"]
     assert (headers["cache-control"], headers["referrer-policy"]) == ("no-store", "same-origin")
@@ -151,11 +151,11 @@ async def test_a_login_begins_in_a_window_of_its_own_only(kind, issuer, api):
     auth = table(issuer, client_id="app", client_secret="${SECRET}")
     async with shop_served(api, auth, users=login_table(issuer)) as site, Browser("ada") as browser:
         page = link(await called(site, issuer.token("ada")))
-        answer = await browser.get(page, headers={"Sec-Fetch-Dest": kind})
+        response = await browser.get(page, headers={"Sec-Fetch-Dest": kind})
 
-    assert answer.status_code == 403
-    assert "set-cookie" not in answer.headers
-    assert SECRET not in answer.text
+    assert response.status_code == 403
+    assert "set-cookie" not in response.headers
+    assert SECRET not in response.text
 
 
 @pytest.mark.long
@@ -174,12 +174,12 @@ async def test_a_browser_sends_the_form_of_the_page_and_none_of_other_pages(site
         driver = await asyncio.to_thread(start, webdriver, programs)
         try:
             attacked = [await asyncio.to_thread(open_page, driver, url) for url in foreign]
-            shown = await asyncio.to_thread(log_in, driver, pages[ALICE], ALICE)
+            page_text = await asyncio.to_thread(log_in, driver, pages[ALICE], ALICE)
         finally:
             await asyncio.to_thread(driver.quit)
 
     assert all("was not sent from this page" in text for text in attacked)
-    assert "You are logged in." in shown
+    assert "You are logged in." in page_text
     assert not (await called(site, ALICE)).is_error
     assert (await called(site, EVE)).is_error
 

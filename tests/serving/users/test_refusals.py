@@ -24,16 +24,16 @@ async def counts_at(site, token=ALICE):
     """Return how often each reason was counted, zeros left out."""
     async with httpx.AsyncClient(headers={"Authorization": f"Bearer {token}"}) as web:
         text = (await web.get(f"{site.origin}/metrics")).text
-    found = re.findall(r"^openapi_tools_refusals_total\{(.*)\} (\S+)$", text, re.MULTILINE)
-    labels = [re.fullmatch(r'reason="(\w+)"', label)[1] for label, _ in found]
+    matches = re.findall(r"^openapi_tools_refusals_total\{(.*)\} (\S+)$", text, re.MULTILINE)
+    labels = [re.fullmatch(r'reason="(\w+)"', label)[1] for label, _ in matches]
     assert sorted(labels) == sorted(REASONS)
-    values = zip(labels, (float(value) for _, value in found), strict=True)
+    values = zip(labels, (float(value) for _, value in matches), strict=True)
     return {label: int(value) for label, value in values if value}
 
 
 def lines_of(caplog):
-    found = [record.getMessage() for record in caplog.records]
-    return [line for line in found if line.startswith("refused (")]
+    messages = [record.getMessage() for record in caplog.records]
+    return [line for line in messages if line.startswith("refused (")]
 
 
 TOKENS = {
@@ -55,11 +55,11 @@ async def test_a_refused_token_leaves_a_line_and_a_count(reason, issuer, api, ca
     caplog.set_level(logging.INFO)
     token = TOKENS[reason](issuer)
     async with shop_served(api, table(issuer)) as site:
-        answer = await post(site, token)
+        response = await post(site, token)
         counts = await counts_at(site, issuer.token())
 
     (line,) = lines_of(caplog)
-    assert answer.status_code in (401, 403)
+    assert response.status_code in (401, 403)
     assert counts == {reason: 1}
     assert line.startswith(f"refused ({reason}): ")
     assert line.endswith("(from 127.0.0.1)")
@@ -140,8 +140,8 @@ async def test_a_probe_of_a_hidden_tool_leaves_a_line_a_count_and_an_audit_line(
     audited = [json.loads(text) for text in file.read_text().splitlines()]
     assert counts == {"hidden_tool": 1}
     assert line == "refused (hidden_tool): 'bob' may not see the tool 'delete_all'"
-    own = [each for each in audited if each["tool"] == "delete_all"]
-    assert [(each["user"], each["error"]) for each in own] == (
+    records = [each for each in audited if each["tool"] == "delete_all"]
+    assert [(each["user"], each["error"]) for each in records] == (
         [] if probe in LOOKS else [("bob", "refused")]
     )
     assert api.requests == []

@@ -32,8 +32,8 @@ async def test_an_empty_list_lets_nobody_and_nothing_through(role, mode, api):
         if mode == "search":
             await client.call_tool("call_tool", {"name": "list_orders"})
 
-    own = [] if mode == "tools" else ["search_tools", "describe_tools", "call_tool"]
-    assert listed == own
+    expected = [] if mode == "tools" else ["search_tools", "describe_tools", "call_tool"]
+    assert listed == expected
     assert api.requests == []
 
 
@@ -55,11 +55,11 @@ async def test_a_role_without_conditions_is_logged_at_the_start(tmp_path):
     config = configured(tmp_path, auth + roles, pets=document("Pets", "list_pets"))
     async with process_of(config) as server:
         await server.line(r"at http://")
-        found = [line for line in server.said if "all users have this role" in line]
+        lines = [line for line in server.said if "all users have this role" in line]
 
-    assert len(found) == 1
-    assert "WARNING" in found[0]
-    assert "serve.roles.everyone has no users, scopes or claims" in found[0]
+    assert len(lines) == 1
+    assert "WARNING" in lines[0]
+    assert "serve.roles.everyone has no users, scopes or claims" in lines[0]
 
 
 async def test_the_role_for_monitoring_reads_metrics_and_calls_nothing(tmp_path, monkeypatch):

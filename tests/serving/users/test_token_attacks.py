@@ -23,17 +23,17 @@ FOREIGN = RSAKey.generate_key(2048, {"kid": "evil"})
 @pytest.fixture(scope="module")
 def stage():
     """A server with an API behind it and an attacker's server beside it, in another thread."""
-    found, end = {}, None
+    servers, end = {}, None
     ready = threading.Event()
 
     async def run():
         nonlocal end
         end = asyncio.Event()
-        found["loop"] = asyncio.get_running_loop()
+        servers["loop"] = asyncio.get_running_loop()
         async with Recorder() as api, Recorder() as evil:
             auth = table(issuer, algorithms=["RS256", "ES256"])
             async with shop_served(api, auth, credentials={"shop": "key"}) as site:
-                found.update(api=api, evil=evil, site=site)
+                servers.update(api=api, evil=evil, site=site)
                 ready.set()
                 await end.wait()
 
@@ -43,9 +43,9 @@ def stage():
         thread.start()
         assert ready.wait(20)
         try:
-            yield Stage(issuer, **found)
+            yield Stage(issuer, **servers)
         finally:
-            found["loop"].call_soon_threadsafe(end.set)
+            servers["loop"].call_soon_threadsafe(end.set)
             thread.join(20)
 
 
@@ -53,8 +53,8 @@ class Stage:
     def __init__(self, issuer, *, api, evil, site, loop):
         self.issuer, self.api, self.evil, self.site, self.loop = issuer, api, evil, site, loop
 
-    def token(self, user="ada", **members):
-        return self.issuer.token(user, **members)
+    def token(self, user="ada", **claims):
+        return self.issuer.token(user, **claims)
 
 
 def b64(data):
@@ -78,9 +78,9 @@ def by_attacker(stage, **header):
 
 def parts(stage, *, head=None, body=None, mark=None):
     """Return a good token with other parts."""
-    own = stage.token().split(".")
+    originals = stage.token().split(".")
     new = (head, body, mark)
-    return ".".join(o if n is None else n for n, o in zip(new, own, strict=True))
+    return ".".join(o if n is None else n for n, o in zip(new, originals, strict=True))
 
 
 NOW = time.time
@@ -166,23 +166,23 @@ TOKENS = {
 async def attack(stage, token, **options):
     """Return the answer to an attack that tries to call a tool; nothing may have come of it."""
     before, kind = len(stage.api.requests), options.pop("message", CALL)
-    answer = await post(stage.site, token, kind, **options)
+    response = await post(stage.site, token, kind, **options)
     assert len(stage.api.requests) == before
     assert stage.evil.requests == []
-    return answer
+    return response
 
 
 @pytest.mark.parametrize("make", TOKENS.values(), ids=TOKENS)
 async def test_a_wrong_token_is_refused(make, stage):
     token = make(stage)
 
-    answer = await attack(stage, token)
+    response = await attack(stage, token)
 
-    assert answer.status_code == 401
-    assert answer.headers["www-authenticate"].startswith("Bearer ")
-    assert "resource_metadata=" in answer.headers["www-authenticate"]
+    assert response.status_code == 401
+    assert response.headers["www-authenticate"].startswith("Bearer ")
+    assert "resource_metadata=" in response.headers["www-authenticate"]
     for part in token.split("."):
-        assert len(part) < 8 or part not in answer.text + str(answer.headers)
+        assert len(part) < 8 or part not in response.text + str(response.headers)
 
 
 def good(stage):
@@ -242,9 +242,9 @@ def _header(value):
 
 @pytest.mark.parametrize(("status", "options"), REQUESTS.values(), ids=REQUESTS)
 async def test_a_wrong_request_is_refused(status, options, stage):
-    answer = await attack(stage, None, **options(stage))
+    response = await attack(stage, None, **options(stage))
 
-    assert answer.status_code == status
+    assert response.status_code == status
 
 
 LARGE = {
@@ -263,24 +263,24 @@ LARGE = {
 async def test_a_large_request_is_refused_before_it_has_come(statuses, options, stage):
     before = len(stage.api.requests)
     with contextlib.suppress(httpx.TransportError):  # the client may still be writing
-        answer = await attack(stage, None, **options(stage))
-        assert answer.status_code in statuses
+        response = await attack(stage, None, **options(stage))
+        assert response.status_code in statuses
 
     assert len(stage.api.requests) == before
 
 
 async def test_the_good_request_is_let_in(stage):
-    answer = await post(stage.site, stage.token(), INITIALIZE)
+    response = await post(stage.site, stage.token(), INITIALIZE)
 
-    assert answer.status_code == 200
-    assert "mcp-session-id" in answer.headers
+    assert response.status_code == 200
+    assert "mcp-session-id" in response.headers
 
 
 async def _session(stage, token):
     """Return the headers of a session that a user has begun."""
-    answer = await post(stage.site, token, INITIALIZE)
+    response = await post(stage.site, token, INITIALIZE)
     version = ("Mcp-Protocol-Version", "2025-11-25")
-    return [("Mcp-Session-Id", answer.headers["mcp-session-id"]), version]
+    return [("Mcp-Session-Id", response.headers["mcp-session-id"]), version]
 
 
 SESSIONS = {
@@ -302,13 +302,13 @@ LONG = pytest.mark.long
 @pytest.mark.parametrize(("status", "make"), SESSIONS.values(), ids=SESSIONS)
 async def test_a_session_is_of_its_user_only(method, status, make, stage):
     headers, token = await _session(stage, stage.token()), make(stage)
-    given = [("Authorization", f"Bearer {token}")] if token is not None else []
+    authorization = [("Authorization", f"Bearer {token}")] if token is not None else []
     kinds = [("Accept", "application/json, text/event-stream")]
     kinds.append(("Content-Type", "application/json"))
     async with httpx.AsyncClient() as web:
-        told = [*headers, *given, *kinds]
+        all_headers = [*headers, *authorization, *kinds]
         body = json.dumps(CALL) if method == "POST" else None
-        answer = await web.request(method, stage.site.url, headers=told, content=body)
+        response = await web.request(method, stage.site.url, headers=all_headers, content=body)
 
-    assert answer.status_code == status
+    assert response.status_code == status
     assert stage.api.requests == []

@@ -110,10 +110,10 @@ async def test_users_call_several_apis_each_with_the_right_credential(
     assert pages == {"healthz": 200, "readyz": 200, "metrics": 401, "mcp": 401}
     audit = (tmp_path / "audit").read_text()
     lines = [json.loads(line) for line in audit.splitlines()]
-    told = {(line["user"], line["api"], line["tool"], line.get("error")) for line in lines}
-    assert (f"{issuer.url}|ada", "shop", "shop_list_orders", None) in told
-    assert ("alice", "crm", "crm_list_orders", None) in told
-    assert (f"{issuer.url}|eve", "", "shop_list_orders", "refused") in told
+    calls = {(line["user"], line["api"], line["tool"], line.get("error")) for line in lines}
+    assert (f"{issuer.url}|ada", "shop", "shop_list_orders", None) in calls
+    assert ("alice", "crm", "crm_list_orders", None) in calls
+    assert (f"{issuer.url}|eve", "", "shop_list_orders", "refused") in calls
     assert "eyJ" not in audit
     assert ALICE not in audit
 
@@ -202,19 +202,19 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize(("text", "said"), WRONG.values(), ids=WRONG)
-def test_a_wrong_configuration_says_where_and_what(text, said, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("text", "message"), WRONG.values(), ids=WRONG)
+def test_a_wrong_configuration_says_where_and_what(text, message, tmp_path, monkeypatch):
     monkeypatch.setenv("SHORT", "abc")
     schemes = {"shop": {"type": "http", "scheme": "bearer"}}
-    given = document({"/x": {"get": operation()}}, components={"securitySchemes": schemes})
-    (tmp_path / "shop.json").write_text(json.dumps(given))
+    root = document({"/x": {"get": operation()}}, components={"securitySchemes": schemes})
+    (tmp_path / "shop.json").write_text(json.dumps(root))
     file = tmp_path / "openapi-tools.toml"
     file.write_text(f'[apis.shop]\nsource = "{tmp_path}/shop.json"\n{text}\n')
 
     with pytest.raises(SettingsError) as caught:
         start_server(str(file), {"strict": True})
 
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert ALICE not in str(caught.value)
 
 
@@ -232,21 +232,21 @@ async def test_a_task_is_of_the_user_who_began_it(site, issuer, api):
     ada, eve = (issuer.token(user, team="sales") for user in ("ada", "eve"))
     headers = [("Content-Type", "application/json"), ("Location", "/orders")]
     api.answers.extend([Answer(202, headers), Answer(202, headers)])
-    begun = await asked(site, ada, "tools/call", name="shop_add_order", arguments={})
+    begun = await ask_server(site, ada, "tools/call", name="shop_add_order", arguments={})
     task = begun["result"]["taskId"]
     stolen = [
-        await asked(site, eve, f"tasks/{method}", taskId=task)
+        await ask_server(site, eve, f"tasks/{method}", taskId=task)
         for method in ("get", "update", "cancel")
     ]
     before = len(api.requests)
-    own = await asked(site, ada, "tasks/get", taskId=task)
+    response = await ask_server(site, ada, "tasks/get", taskId=task)
 
-    assert [answer["error"]["code"] for answer in stolen] == [-32602] * 3
+    assert [reply["error"]["code"] for reply in stolen] == [-32602] * 3
     assert before == 1
-    assert own["result"]["status"] in ("working", "completed")
+    assert response["result"]["status"] in ("working", "completed")
 
 
-async def asked(site, token, method, **params):
+async def ask_server(site, token, method, **params):
     """Return the answer to a request of a client that knows tasks."""
     able = {"extensions": {EXTENSION: {}}}
     return (await post_modern(site, token, method, able, **params)).json()

@@ -31,9 +31,9 @@ from openapi_tools.state.shared_state import MemoryState
 USERS = ("ada", "bob")
 
 
-def exchange(issuer, **members):
+def exchange(issuer, **fields):
     usual = {"mode": "exchange", "audience": API, "scopes": ["read"]}
-    return client_of(issuer, **{**usual, **members})
+    return client_of(issuer, **{**usual, **fields})
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -55,7 +55,7 @@ async def test_each_call_carries_a_token_exchanged_for_its_user(mode, issuer, ap
     assert (form["audience"], form["scope"]) == (API, "read")
 
 
-async def test_another_token_of_a_user_is_exchanged_anew(issuer, api):
+async def test_another_token_of_a_user_is_exchanged_again(issuer, api):
     async with shop_served(api, table(issuer), users=exchange(issuer)) as site:
         await called(site, issuer.token("ada", scope="tools all"))
         await called(site, issuer.token("ada", scope="tools"))
@@ -84,9 +84,9 @@ async def test_a_refused_exchange_sends_nothing_to_the_api(issuer, api):
         result = await called(site, token := issuer.token())
 
     assert result.is_error
-    said = texts(result)[0]
-    assert "refused the request: invalid_client" in said
-    assert token not in said
+    message = texts(result)[0]
+    assert "refused the request: invalid_client" in message
+    assert token not in message
     assert api.requests == []
 
 
@@ -126,8 +126,8 @@ async def test_a_token_is_passed_on_only_where_its_audience_fits(issuer, api):
 
 async def test_users_have_credentials_of_their_own_for_reads_and_writes(api):
     auth = {"tokens": {"alice": "${ALICE}", "bob": "${BOB}"}}
-    own = {"mode": "static", "tokens": {"alice": "${SECRET}"}}
-    users = {**own, "write": {"tokens": {"alice": "${BOB}", "bob": "${ALICE}"}}}
+    static = {"mode": "static", "tokens": {"alice": "${SECRET}"}}
+    users = {**static, "write": {"tokens": {"alice": "${BOB}", "bob": "${ALICE}"}}}
     async with shop_served(api, auth, users=users) as site:
         for token in (ALICE, BOB):
             await called(site, token)
@@ -153,8 +153,8 @@ async def test_a_key_in_a_header_can_be_a_users_own(api):
 async def test_without_a_user_nothing_is_sent(api):
     users = {"mode": "static", "tokens": {"alice": "${SECRET}"}}
     async with load_tools(shop(api), credentials={"shop": "own"}) as toolset:
-        known = users_of(users, toolset, MemoryState())
-        context = {"credentials": lambda tool: known.credentials_of(None, tool)}
+        user_credentials = users_of(users, toolset, MemoryState())
+        context = {"credentials": lambda tool: user_credentials.credentials_of(None, tool)}
         result = await toolset.call("list_orders", {}, context=context)
 
     assert result.error["type"] == "credentials"
@@ -165,16 +165,16 @@ async def test_without_a_user_nothing_is_sent(api):
 async def test_tools_of_other_apis_get_none_of_it(api):
     users = {"mode": "static", "tokens": {"alice": "${SECRET}"}}
     async with load_tools(shop(api)) as toolset, load_tools(shop(api)) as other:
-        known = users_of(users, toolset, MemoryState())
+        user_credentials = users_of(users, toolset, MemoryState())
 
-        assert await known.credentials_of(None, other["list_orders"]) is None
+        assert await user_credentials.credentials_of(None, other["list_orders"]) is None
 
 
 # Logins: the person at the browser, with cookies of both servers.
 
 
-def known(issuer, **members):
-    return table(issuer, client_id="app", client_secret="${SECRET}", **members)
+def client_table(issuer, **fields):
+    return table(issuer, client_id="app", client_secret="${SECRET}", **fields)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -187,9 +187,9 @@ async def test_a_user_logs_in_by_an_address_that_the_client_shows(mode, issuer, 
             assert (await browser.go(params.url)).status_code == 200
         return types.ElicitResult(action="accept")
 
-    async with shop_served(api, known(issuer), users=login_table(issuer)) as site:
-        told = {"mode": mode, "elicitation_callback": open_page}
-        result = await called(site, issuer.token("ada"), times=2, **told)
+    async with shop_served(api, client_table(issuer), users=login_table(issuer)) as site:
+        options = {"mode": mode, "elicitation_callback": open_page}
+        result = await called(site, issuer.token("ada"), times=2, **options)
 
     assert not result.is_error
     assert [params.mode for params in asked] == ["url"]
@@ -200,7 +200,7 @@ async def test_a_user_logs_in_by_an_address_that_the_client_shows(mode, issuer, 
 
 
 async def test_a_client_without_addresses_gets_it_as_text(issuer, api):
-    async with shop_served(api, known(issuer), users=login_table(issuer)) as site:
+    async with shop_served(api, client_table(issuer), users=login_table(issuer)) as site:
         tokens = {user: issuer.token(user) for user in USERS}
         links = {user: link(await called(site, tokens[user])) for user in USERS}
         again = link(await called(site, tokens["ada"]))
@@ -244,7 +244,7 @@ async def test_a_user_with_a_static_token_shows_it_to_log_in(issuer, api):
 @pytest.mark.long
 async def test_a_login_is_refreshed_and_ends_with_its_refresh_token(issuer, api):
     issuer.lifetime = 1
-    async with shop_served(api, known(issuer), users=login_table(issuer)) as site:
+    async with shop_served(api, client_table(issuer), users=login_table(issuer)) as site:
         token = issuer.token("ada")
         async with Browser("ada") as browser:
             await browser.go(link(await called(site, token)))
@@ -266,7 +266,7 @@ async def test_a_declined_login_leaves_the_call_unsent(issuer, api):
         return types.ElicitResult(action="decline")
 
     issuer.approves = False
-    async with shop_served(api, known(issuer), users=login_table(issuer)) as site:
+    async with shop_served(api, client_table(issuer), users=login_table(issuer)) as site:
         token = issuer.token("ada")
         result = await called(site, token, elicitation_callback=decline)
         async with Browser("ada") as browser:
@@ -289,8 +289,8 @@ async def test_endpoints_that_only_the_document_names_elsewhere_are_not_used(iss
     flows = {"authorizationCode": {**token, "authorizationUrl": f"{issuer.url}/authorize"}}
     users = {"mode": "login", "client_id": "app", "client_secret": "${SECRET}"}
     schemes = {"shop": {"type": "oauth2", "flows": flows}}
-    made = shop_served(api, known(issuer), users=users, schemes=schemes)
-    async with made as site, Browser("ada") as browser:
+    shop = shop_served(api, client_table(issuer), users=users, schemes=schemes)
+    async with shop as site, Browser("ada") as browser:
         page = await browser.go(link(await called(site, issuer.token("ada"))))
 
     assert page.status_code == 403
@@ -301,8 +301,8 @@ async def test_endpoints_that_only_the_document_names_elsewhere_are_not_used(iss
 async def test_tools_are_offered_to_a_program_without_users(api):
     settings = Settings(cache=False)
     async with load_tools(shop(api), credentials={"shop": "own"}, settings=settings) as toolset:
-        given = {"credentials": lambda tool: {"shop": f"for-{tool.name}"}}
-        await toolset.call("list_orders", {}, context=given)
+        context = {"credentials": lambda tool: {"shop": f"for-{tool.name}"}}
+        await toolset.call("list_orders", {}, context=context)
 
     assert sent(api) == [("GET", "/orders", "Bearer for-list_orders")]
 

@@ -38,17 +38,17 @@ async def site_of(config):
 
 
 def post(web, token, message=INITIALIZE, **headers):
-    given = {"Authorization": f"Bearer {token}", **headers}
-    return web.post(web.server.url, json=message, headers=given)
+    all_headers = {"Authorization": f"Bearer {token}", **headers}
+    return web.post(web.server.url, json=message, headers=all_headers)
 
 
-async def opened(web, token):
+async def open_session(web, token):
     """Return the id of a new session, or the status of the refusal."""
-    answer = await post(web, token)
-    return answer.headers.get("mcp-session-id", answer.status_code)
+    response = await post(web, token)
+    return response.headers.get("mcp-session-id", response.status_code)
 
 
-async def used(web, token, session):
+async def use_session(web, token, session):
     """Return the status of a request in a session."""
     return (await post(web, token, LIST, **{"Mcp-Session-Id": session})).status_code
 
@@ -56,19 +56,19 @@ async def used(web, token, session):
 async def test_the_sessions_of_one_user_end_none_of_another(tmp_path):
     serve = "stateless = false\nmax_sessions = 6"
     async with site_of(config_of(tmp_path, "http://127.0.0.1:9", serve)) as site:
-        bob = await opened(site, BOB)
-        alice = [await opened(site, ALICE) for _ in range(10)]
-        second = await opened(site, BOB)
-        found = {
-            "bob's first": await used(site, BOB, bob),
-            "bob's second": await used(site, BOB, second),
-            "alice's oldest": await used(site, ALICE, alice[0]),
-            "alice's newest": await used(site, ALICE, alice[-1]),
+        bob = await open_session(site, BOB)
+        alice = [await open_session(site, ALICE) for _ in range(10)]
+        second = await open_session(site, BOB)
+        statuses = {
+            "bob's first": await use_session(site, BOB, bob),
+            "bob's second": await use_session(site, BOB, second),
+            "alice's oldest": await use_session(site, ALICE, alice[0]),
+            "alice's newest": await use_session(site, ALICE, alice[-1]),
         }
-        counts = [await used(site, ALICE, session) for session in alice]
+        counts = [await use_session(site, ALICE, session) for session in alice]
 
     assert all(isinstance(session, str) for session in (bob, *alice, second))
-    assert found == {
+    assert statuses == {
         "bob's first": 200,
         "bob's second": 200,
         "alice's oldest": 404,
@@ -80,24 +80,24 @@ async def test_the_sessions_of_one_user_end_none_of_another(tmp_path):
 async def test_a_session_that_its_client_ended_takes_no_place(tmp_path):
     serve = "stateless = false\nmax_sessions = 2"
     async with site_of(config_of(tmp_path, "http://127.0.0.1:9", serve)) as site:
-        bob = await opened(site, BOB)
+        bob = await open_session(site, BOB)
         for _ in range(5):
             headers = {"Authorization": f"Bearer {ALICE}"}
-            headers["Mcp-Session-Id"] = await opened(site, ALICE)
+            headers["Mcp-Session-Id"] = await open_session(site, ALICE)
             assert (await site.delete(site.server.url, headers=headers)).status_code == 200
-            assert await used(site, BOB, bob) == 200
+            assert await use_session(site, BOB, bob) == 200
 
 
 async def test_requests_that_open_no_session_end_one_at_most(tmp_path):
     serve = "stateless = false\nmax_sessions = 4"
     async with site_of(config_of(tmp_path, "http://127.0.0.1:9", serve)) as site:
-        bob = [await opened(site, BOB) for _ in range(4)]
+        bob = [await open_session(site, BOB) for _ in range(4)]
         wrong = {**INITIALIZE, "method": "tools/list"}
         statuses = [(await post(site, ALICE, wrong)).status_code for _ in range(5)]
-        found = [await used(site, BOB, session) for session in bob]
+        codes = [await use_session(site, BOB, session) for session in bob]
 
     assert statuses == [400] * 5
-    assert found == [404, 200, 200, 200]
+    assert codes == [404, 200, 200, 200]
 
 
 async def test_the_calls_of_one_user_leave_connections_for_others(tmp_path):
@@ -179,5 +179,5 @@ async def test_the_open_questions_of_one_user_decline_none_of_another(api):
 async def test_three_hundred_sessions_of_one_user_are_not_all(tmp_path):
     async with site_of(config_of(tmp_path, "http://127.0.0.1:9", "stateless = false")) as site:
         for _ in range(301):
-            assert isinstance(await opened(site, ALICE), str)
-        assert await used(site, BOB, await opened(site, BOB)) == 200
+            assert isinstance(await open_session(site, ALICE), str)
+        assert await use_session(site, BOB, await open_session(site, BOB)) == 200
