@@ -32,7 +32,7 @@ CASE = {
 }
 
 
-def changed(path, value):
+def change_case(path, value):
     """Return the case with another value at a path; None removes it."""
     case = copy.deepcopy(CASE)
     node = case
@@ -79,13 +79,13 @@ SHAPES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("path", "value", "said"), SHAPES.values(), ids=SHAPES)
-def test_reader_and_schema_refuse_the_same(path, value, said):
-    case = changed(path, value)
+@pytest.mark.parametrize(("path", "value", "message"), SHAPES.values(), ids=SHAPES)
+def test_reader_and_schema_refuse_the_same(path, value, message):
+    case = change_case(path, value)
 
     error = failure_of(case)
 
-    assert said in error.reason
+    assert message in error.reason
     assert error.pointer.startswith("/cases/0/" + "/".join(map(str, path)))
     assert not VALIDATOR.is_valid({"cases": [case]})
 
@@ -110,13 +110,13 @@ MEANINGS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("path", "value", "said"), MEANINGS.values(), ids=MEANINGS)
-def test_what_no_schema_can_say_is_refused_with_its_place(path, value, said):
-    case = changed(path, value)
+@pytest.mark.parametrize(("path", "value", "message"), MEANINGS.values(), ids=MEANINGS)
+def test_what_no_schema_can_say_is_refused_with_its_place(path, value, message):
+    case = change_case(path, value)
 
     error = failure_of(case)
 
-    assert said in error.reason
+    assert message in error.reason
     assert error.pointer.startswith("/cases/0/expect/" if path[0] == "expect" else "/cases/0/")
     assert VALIDATOR.is_valid({"cases": [case]})
 
@@ -139,14 +139,14 @@ FILES = {
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_file_that_is_no_file_of_cases_is_refused(tmp_path, name):
-    data, said = FILES[name]
+    data, message = FILES[name]
     path = tmp_path / "cases.yaml"
     path.write_bytes(data)
 
     with pytest.raises(InvalidCases) as caught:
         read_cases(path)
 
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert caught.value.source == str(path)
 
 
@@ -175,7 +175,7 @@ PLACES = [
 
 @given(st.sampled_from(PLACES), VALUES)
 def test_the_reader_takes_what_the_schema_takes(path, value):
-    case = changed(path, value)
+    case = change_case(path, value)
     try:
         read_cases([case])
     except InvalidCases:

@@ -51,11 +51,11 @@ RESPONSES = [
 
 
 @pytest.mark.parametrize(("name", "responses", "status", "body"), RESPONSES)
-async def test_the_answer_is_what_the_document_shows(name, responses, status, body):
-    answer = await get(document(responses) | COMPONENTS)
+async def test_the_response_is_what_the_document_shows(name, responses, status, body):
+    response = await get(document(responses) | COMPONENTS)
 
-    assert answer.status_code == status
-    assert answer.json() == body
+    assert response.status_code == status
+    assert response.json() == body
 
 
 BYTES = [
@@ -74,11 +74,11 @@ BYTES = [
 
 
 @pytest.mark.parametrize(("media_type", "entry", "expected"), BYTES)
-async def test_the_answer_has_the_bytes_of_its_media_type(media_type, entry, expected):
-    answer = await get(document({"200": content(media_type, **entry)}))
+async def test_the_response_has_the_bytes_of_its_media_type(media_type, entry, expected):
+    response = await get(document({"200": content(media_type, **entry)}))
 
-    assert answer.content == expected
-    assert answer.headers["content-type"] == media_type.replace("*", "png")
+    assert response.content == expected
+    assert response.headers["content-type"] == media_type.replace("*", "png")
 
 
 @pytest.mark.parametrize(
@@ -86,11 +86,11 @@ async def test_the_answer_has_the_bytes_of_its_media_type(media_type, entry, exp
     [{"204": {"description": "gone"}}, {"200": {"description": "no content"}}, {}, None],
     ids=["204", "no content", "no responses", "not even the member"],
 )
-async def test_an_answer_without_content_is_empty(responses):
-    answer = await get(document(responses))
+async def test_a_response_without_content_is_empty(responses):
+    response = await get(document(responses))
 
-    assert answer.is_success
-    assert answer.content == b""
+    assert response.is_success
+    assert response.content == b""
 
 
 async def test_the_accept_header_chooses_among_media_types():
@@ -113,15 +113,15 @@ async def test_required_headers_and_headers_with_an_example_are_sent():
         "X-Split": {"example": "a\r\nX-Evil: 1"},
         "Content-Type": {"example": "text/html"},
     }
-    answer = await get(document({"200": {**content(example=1), "headers": headers}}))
+    response = await get(document({"200": {**content(example=1), "headers": headers}}))
 
-    assert answer.headers["x-left"] == "1"
-    assert answer.headers["location"] == "/pets/2"
-    assert answer.headers["content-type"] == "application/json"
-    assert {"x-maybe", "x-evil", "x-split"}.isdisjoint(answer.headers)
+    assert response.headers["x-left"] == "1"
+    assert response.headers["location"] == "/pets/2"
+    assert response.headers["content-type"] == "application/json"
+    assert {"x-maybe", "x-evil", "x-split"}.isdisjoint(response.headers)
 
 
-def shown(example, **operation):
+def operation_with(example, **operation):
     return {"responses": {"200": content(example=example)}, **operation}
 
 
@@ -132,10 +132,13 @@ PLACES = [
 ]
 ROUTED = {place.split()[1]: {} for place in PLACES}
 for place in PLACES:
-    ROUTED[place.split()[1]][place.split()[0]] = shown(place)
-ROUTED["/more"]["additionalOperations"] = {"COPY": shown("COPY"), "Move": shown("Move")}
+    ROUTED[place.split()[1]][place.split()[0]] = operation_with(place)
+ROUTED["/more"]["additionalOperations"] = {
+    "COPY": operation_with("COPY"),
+    "Move": operation_with("Move"),
+}
 ROUTED["/shared"] = {"$ref": "#/components/pathItems/shared"}
-ROUTED["/own"] = {"get": shown("own", servers=[{"url": "/other"}])}
+ROUTED["/own"] = {"get": operation_with("own", servers=[{"url": "/other"}])}
 ROUTES = [
     ("GET /v1/pets", "get /pets"),
     ("POST /v1/pets?x=1", "post /pets"),
@@ -169,18 +172,18 @@ async def test_the_operation_is_the_one_that_path_and_method_name(request_, expe
         ROUTED,
         openapi="3.2.0",
         servers=[{"url": "https://{region}.example.com/v1/"}],
-        components={"pathItems": {"shared": {"get": shown("shared")}}},
+        components={"pathItems": {"shared": {"get": operation_with("shared")}}},
     )
     method, target = request_.split()
 
     async with mock_client(source, judge=False) as client:
-        answer = await client.request(method, f"https://eu.example.com{target}")
+        response = await client.request(method, f"https://eu.example.com{target}")
 
-    assert (answer.json() if answer.is_success else None) == expected
+    assert (response.json() if response.is_success else None) == expected
 
 
 async def test_a_relative_server_may_lie_anywhere_below_the_documents_address():
-    source = documents.document({"/pets": {"get": shown(1)}}, servers=[{"url": "./api"}])
+    source = documents.document({"/pets": {"get": operation_with(1)}}, servers=[{"url": "./api"}])
 
     assert (await get(source, "/docs/api/pets")).json() == 1
 
@@ -190,7 +193,7 @@ async def test_a_broken_document_has_no_operations(source):
     assert (await get(source, "/a")).status_code == 404
 
 
-async def test_swagger_2_answers_with_its_examples_and_schemas():
+async def test_swagger_2_responds_with_its_examples_and_schemas():
     operations = {
         "/pets/{id}": {"schema": PET, "examples": {"application/json": {"a": 1}}},
         "/schema": {"schema": PET},
@@ -223,17 +226,17 @@ async def test_every_request_is_judged_unless_that_is_left_out(schema, target, j
     source = document({"200": content(example=1)}, parameters=asked)
 
     async with mock_client(source, judge=judge, problems=problems) as client:
-        answer = await client.get(f"{BASE}/pets/{target}")
+        response = await client.get(f"{BASE}/pets/{target}")
 
     assert problems == expected
-    assert answer.json() == 1
+    assert response.json() == 1
 
 
 async def test_a_base_path_replaces_the_servers_of_a_document_that_may_come_later():
-    known = {}
+    holder = {}
 
-    async with mock_client(lambda: known["document"], base_path="/proxy") as client:
-        known["document"] = document({"200": content(example=1)})
+    async with mock_client(lambda: holder["document"], base_path="/proxy") as client:
+        holder["document"] = document({"200": content(example=1)})
         under = await client.get("http://other.example/proxy/pets/1")
         beside = await client.get(f"{BASE}/pets/1")
 
@@ -266,7 +269,7 @@ def operations(source):
 
 
 @pytest.mark.long
-async def test_every_operation_of_the_published_documents_gets_an_answer(shared):
+async def test_every_operation_of_the_published_documents_gets_a_response(shared):
     asked = 0
     unknown = []
 
@@ -274,9 +277,9 @@ async def test_every_operation_of_the_published_documents_gets_an_answer(shared)
         source = json.loads(entry.file.read_text())
         async with mock_client(source, judge=False, base_path="") as client:
             for method, url in operations(source):
-                answer = await client.request(method, url)
+                response = await client.request(method, url)
                 asked += 1
-                if answer.status_code == 404 and "no such operation" in answer.text:
+                if response.status_code == 404 and "no such operation" in response.text:
                     unknown.append((entry.path, method, url))
 
     assert asked > 500
@@ -291,17 +294,17 @@ async def test_what_is_no_document_is_refused(source):
         await get(lambda: source)
 
 
-async def test_paths_and_schemas_in_other_files_are_answered_and_judged(tmp_path):
+async def test_paths_and_schemas_in_other_files_are_served_and_judged(tmp_path):
     api = mock_api(documents.write_split(tmp_path), refuse=False)
     settings = {"check_responses": True, "cache": False}
     toolset = load_tools(tmp_path / "api.json", client=api.client(), settings=settings)
 
-    found = await toolset.call("get_pet", {"petId": 3})
+    pet = await toolset.call("get_pet", {"petId": 3})
     added = await toolset.call("add_pet", {"body": {"id": 1, "name": "Rex"}})
     sent = await api.client().post("/v1/pets", json={"id": 1, "name": "R", "mother": {"id": "a"}})
 
-    assert found.output["name"] == "sample"
-    assert [result.metadata["response_problems"] for result in (found, added)] == [[], []]
+    assert pet.output["name"] == "sample"
+    assert [result.metadata["response_problems"] for result in (pet, added)] == [[], []]
     assert sent.status_code == 201
     assert "minLength" in str(toolset.bundled)
     assert toolset.document["paths"]["/pets"] == {"$ref": "paths/pets.json"}
@@ -314,14 +317,14 @@ async def test_paths_and_schemas_in_other_files_are_answered_and_judged(tmp_path
 
 def test_a_document_that_refers_to_no_other_one_is_its_own_bundle(tmp_path):
     circle = {"properties": {"$ref": {"$ref": "#/components/schemas/A"}, "$id": {"type": "null"}}}
-    alone = documents.document({}, components={"schemas": {"A": circle, "B": {"$id": "b"}}})
-    split = {**alone, "paths": {"/a": {"$ref": "gone.json"}, "/b": {"$ref": "b.json"}}}
+    single = documents.document({}, components={"schemas": {"A": circle, "B": {"$id": "b"}}})
+    split = {**single, "paths": {"/a": {"$ref": "gone.json"}, "/b": {"$ref": "b.json"}}}
     (tmp_path / "b.json").write_text(json.dumps(circle))
     (tmp_path / "api.json").write_text(json.dumps(split))
 
     whole = load_tools(tmp_path / "api.json").bundled
 
-    assert load_tools(alone).bundled == alone
+    assert load_tools(single).bundled == single
     assert whole["paths"] == {"/a": {"$ref": "gone.json"}, "/b": {"$ref": "#/x-documents/1"}}
     assert whole["components"]["schemas"] == {"A": circle, "B": {}}
     assert whole["x-documents"] == {

@@ -29,16 +29,16 @@ REX, TOM = {"id": 7, "name": "Rex"}, {"id": 8, "name": "Tom"}
 
 
 def json_of(schema, example=None):
-    shown = {} if example is None else {"example": example}
-    return {"description": "d", "content": {"application/json": {"schema": schema, **shown}}}
+    fields = {} if example is None else {"example": example}
+    return {"description": "d", "content": {"application/json": {"schema": schema, **fields}}}
 
 
 def body(schema):
     return {"required": True, "content": {"application/json": {"schema": schema}}}
 
 
-def operation(name, answers, **more):
-    return {"operationId": name, "responses": answers, **more}
+def operation(name, responses, **fields):
+    return {"operationId": name, "responses": responses, **fields}
 
 
 PETS = documents.document(
@@ -91,7 +91,7 @@ async def test_no_server_in_a_document_is_an_obstacle(url):
 async def test_a_clients_address_counts_where_the_document_has_none():
     seen = []
 
-    def answer(request):
+    def respond(request):
         seen.append(str(request.url))
         return httpx.Response(204)
 
@@ -99,7 +99,7 @@ async def test_a_clients_address_counts_where_the_document_has_none():
         ("http://a.example/v2", "/api"),
         ("http://a.example/v2/", "http://b.example"),
     ]:
-        client = httpx.AsyncClient(transport=httpx.MockTransport(answer), base_url=base)
+        client = httpx.AsyncClient(transport=httpx.MockTransport(respond), base_url=base)
         source = PETS | {"servers": [{"url": server}]}
         await load_tools(source, client=client)["get_pet"].execute({"petId": 1})
 
@@ -130,7 +130,7 @@ async def test_the_application_is_loaded_and_called_in_this_process():
     assert api.assert_called("get_pet", petId=7).status == 200
 
 
-async def test_what_answers_are_made_of():
+async def test_what_responses_are_made_of():
     api = mock_api(
         PETS,
         responses={
@@ -186,7 +186,7 @@ async def test_faults_reach_the_caller():
         await slow.client(timeout=0.01).get("/pets/1")
 
 
-async def test_a_wrong_request_is_answered_with_its_problems():
+async def test_a_wrong_request_gets_its_problems_as_response():
     api = mock_api(PETS)
     async with api.client() as client:
         added = await client.post("/pets", json={"name": 5})
@@ -225,10 +225,10 @@ async def test_a_call_is_recorded_without_credentials():
 async def test_objects_are_created_read_changed_and_deleted():
     api = mock_api(PETS)
 
-    made = (await call(api, "add_pet", name="Ada")).output
-    assert made == {"id": 1, "name": "Ada"}
-    assert (await call(api, "get_pet", petId=1)).output == made
-    assert (await call(api, "list_pets")).output == [REX, TOM, made]
+    pet = (await call(api, "add_pet", name="Ada")).output
+    assert pet == {"id": 1, "name": "Ada"}
+    assert (await call(api, "get_pet", petId=1)).output == pet
+    assert (await call(api, "list_pets")).output == [REX, TOM, pet]
     assert (await call(api, "patch_pet", petId=1, body={"name": "Eve"})).output["name"] == "Eve"
     assert (await call(api, "put_pet", petId=8, name="Tim")).output == {"id": 8, "name": "Tim"}
     assert (await call(api, "delete_pet", petId=7)).success
@@ -241,7 +241,7 @@ async def test_objects_are_created_read_changed_and_deleted():
     assert (await call(api, "list_pets")).output == [REX, TOM]
 
 
-async def test_ids_are_in_the_documents_type_and_lists_may_be_members():
+async def test_ids_are_in_the_documents_type_and_lists_may_be_properties():
     first = {"uuid": "3fa85f64-5717-4562-b3fc-2c963f66afa6", "slug": "a"}
     name = {"name": "item_uuid", "in": "path", "required": True, "schema": {"format": "uuid"}}
     source = documents.document(
@@ -258,19 +258,19 @@ async def test_ids_are_in_the_documents_type_and_lists_may_be_members():
         }
     )
     async with mock_api(source, judge=False).client() as client:
-        made = await client.post("/shops/a/items", json={"slug": "b"})
+        response = await client.post("/shops/a/items", json={"slug": "b"})
         second = (await client.get("/shops/a/items")).json()["items"][1]
         again = await client.get(f"/shops/a/items/{second['uuid']}")
         await client.delete(f"/shops/a/items/{first['uuid']}")
         gone = await client.get(f"/shops/a/items/{first['uuid']}")
         left = [(await client.get(f"/shops/{shop}/items")).json() for shop in "ab"]
 
-    assert (made.status_code, made.content, gone.status_code) == (201, b"", 404)
+    assert (response.status_code, response.content, gone.status_code) == (201, b"", 404)
     assert again.json() == second == {"uuid": "00000000-0000-0000-0000-000000000001", "slug": "b"}
     assert left == [{"items": [second], "total": 1}, {"items": [first], "total": 1}]
 
 
-async def test_without_state_and_where_the_shape_is_not_clear_examples_answer():
+async def test_without_state_and_where_the_shape_is_not_clear_examples_are_the_response():
     api = mock_api(PETS, state=False)
     await call(api, "delete_pet", petId=7)
     assert (await call(api, "get_pet", petId=7)).output == REX
@@ -291,9 +291,10 @@ async def test_without_state_and_where_the_shape_is_not_clear_examples_answer():
 async def test_references_inside_an_example_are_followed():
     shared = {"pet": {"value": REX}, "pets": {"value": [{"$ref": "#/components/examples/pet"}]}}
     listed = {"default": {"value": {"items": {"$ref": "#/components/examples/pets"}}}}
-    answer = {"content": {"application/json": {"examples": listed}}, "description": "d"}
+    response = {"content": {"application/json": {"examples": listed}}, "description": "d"}
     source = documents.document(
-        {"/pets": {"get": operation("listPets", {"200": answer})}}, components={"examples": shared}
+        {"/pets": {"get": operation("listPets", {"200": response})}},
+        components={"examples": shared},
     )
 
     async with mock_api(source).client() as client:
@@ -321,8 +322,8 @@ def test_frameworks_mount_it_and_a_socket_stays_silent():
     api = mock_api(PETS, responses={"delete_pet": Fault.timeout()}, judge=False)
     app = Starlette(routes=[Mount("/v9", app=api)])
 
-    with TestClient(api) as alone, TestClient(app) as mounted:
-        assert alone.get("/pets/7").json() == mounted.get("/v9/pets/7").json() == REX
+    with TestClient(api) as direct, TestClient(app) as mounted:
+        assert direct.get("/pets/7").json() == mounted.get("/v9/pets/7").json() == REX
     with api.serve() as url, pytest.raises(httpx.ReadTimeout):
         httpx.delete(f"{url}/pets/7", timeout=0.2)
 

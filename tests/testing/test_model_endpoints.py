@@ -103,14 +103,14 @@ FAILURES = {
 }
 
 
-@pytest.mark.parametrize(("response", "said"), FAILURES.values(), ids=FAILURES)
-def test_an_endpoint_that_fails_is_a_model_error_without_the_key(response, said):
+@pytest.mark.parametrize(("response", "message"), FAILURES.values(), ids=FAILURES)
+def test_an_endpoint_that_fails_is_a_model_error_without_the_key(response, message):
     with endpoint(response) as (url, _):
         outcome = run(url, key=Secret(KEY))
 
     (fault,) = outcome.faults
     assert fault.type == "model_error"
-    assert said in fault.message
+    assert message in fault.message
     assert KEY not in fault.message
 
 

@@ -68,18 +68,18 @@ def test_the_tools_of_a_published_document_are_proved(path, proved, unjudged, fa
 
     counts = Counter(proof.verdict for proof in proofs)
     reasons = [(proof.tool, proof.reason) for proof in proofs if proof.verdict != "proved"]
-    found = counts["proved"], counts["not judged"], counts["failed"]
-    assert found == (proved, unjudged, failed), reasons
+    numbers = counts["proved"], counts["not judged"], counts["failed"]
+    assert numbers == (proved, unjudged, failed), reasons
     assert all(reason for _, reason in reasons)
     assert {proof.cause for proof in proofs} <= {"", "document"}
 
 
-OTHERS = [
+UNPROVED = [
     entry for entry in corpus.entries() if entry.path not in {row[0] for row in PROVED.values()}
 ]
 
 
-@pytest.mark.parametrize("entry", corpus.parameters(OTHERS))
+@pytest.mark.parametrize("entry", corpus.parameters(UNPROVED))
 def test_no_tool_of_a_published_document_is_at_fault(entry):
     proofs = proofs_of(entry.path)
 

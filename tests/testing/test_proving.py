@@ -21,9 +21,9 @@ RIGHT = {"200": {"description": "ok", "content": {"application/json": {"schema":
 DEEP = {"style": "deepObject", "explode": True}
 
 
-def parameter(schema, location="query", name="q", **more):
+def parameter(schema, location="query", name="q", **fields):
     required = location == "path"
-    return {"name": name, "in": location, "required": required, "schema": schema, **more}
+    return {"name": name, "in": location, "required": required, "schema": schema, **fields}
 
 
 async def proofs_of(source, judged=None):
@@ -35,8 +35,8 @@ async def proofs_of(source, judged=None):
     return await prove_tools(loaded[0], api)
 
 
-async def proof_of(*parameters, openapi="3.1.0", path="/a", **members):
-    declared = documents.operation(parameters=list(parameters), **members)
+async def proof_of(*parameters, openapi="3.1.0", path="/a", **fields):
+    declared = documents.operation(parameters=list(parameters), **fields)
     (proof,) = await proofs_of(documents.document({path: {"post": declared}}, openapi=openapi))
     return proof
 
@@ -80,15 +80,15 @@ async def test_an_object_that_would_be_empty_in_a_form_is_filled():
     assert verdict(proof) == ("proved", "", "")
 
 
-OWN = "request: a default or example of the document does not match its schema: "
+DOCUMENT_FAULT = "request: a default or example of the document does not match its schema: "
 
 
-@pytest.mark.parametrize("shown", [{"default": "now"}, {"example": "now"}])
-async def test_a_value_of_the_document_that_breaks_its_format_is_the_documents_fault(shown):
-    proof = await proof_of(parameter({**DAY, **shown}))
+@pytest.mark.parametrize("values", [{"default": "now"}, {"example": "now"}])
+async def test_a_value_of_the_document_that_breaks_its_format_is_the_documents_fault(values):
+    proof = await proof_of(parameter({**DAY, **values}))
 
-    told = f"{OWN}query parameter 'q': 'now' is not a 'date'"
-    assert verdict(proof) == ("failed", "document", told)
+    message = f"{DOCUMENT_FAULT}query parameter 'q': 'now' is not a 'date'"
+    assert verdict(proof) == ("failed", "document", message)
 
 
 async def test_a_value_in_a_body_that_breaks_its_format_is_the_documents_fault():
@@ -96,7 +96,11 @@ async def test_a_value_in_a_body_that_breaks_its_format_is_the_documents_fault()
 
     proof = await proof_of(requestBody={"content": {"application/json": {"schema": schema}}})
 
-    assert verdict(proof) == ("failed", "document", f"{OWN}body: /on: 'now' is not a 'date'")
+    assert verdict(proof) == (
+        "failed",
+        "document",
+        f"{DOCUMENT_FAULT}body: /on: 'now' is not a 'date'",
+    )
 
 
 async def test_a_value_that_no_sample_can_be_is_not_judged():
@@ -119,20 +123,20 @@ async def test_what_the_standard_leaves_open_is_not_judged_with_the_reason():
 
 
 async def test_a_wrong_request_is_the_tools_fault_even_beside_a_wrong_value_of_the_document():
-    shown = parameter({**DAY, "default": "now"})
+    day = parameter({**DAY, "default": "now"})
     needed = {**parameter(WHOLE, name="limit"), "required": True}
     ours, theirs = (
         documents.document({"/a": {"get": documents.operation(operationId="a", parameters=some)}})
-        for some in ([shown], [shown, needed])
+        for some in ([day], [day, needed])
     )
 
     (proof,) = await proofs_of(ours, judged=theirs)
 
-    told = "request: Missing required query parameter: limit"
-    assert verdict(proof) == ("failed", "tool", told)
+    message = "request: Missing required query parameter: limit"
+    assert verdict(proof) == ("failed", "tool", message)
 
 
-class Found(BaseModel):
+class OptionalItem(BaseModel):
     tags: list[str]
     limit: int | None
 
@@ -150,9 +154,9 @@ def airflow():
         paused: bool | None = None,
         accept: Annotated[str, fastapi.Header()] = "application/json",
         trace: Annotated[list[str] | None, fastapi.Header()] = None,
-    ) -> Found:
+    ) -> OptionalItem:
         del dag_id, states, paused, accept, trace
-        return Found(tags=tags or [], limit=limit)
+        return OptionalItem(tags=tags or [], limit=limit)
 
     return app
 
@@ -163,7 +167,7 @@ async def test_optional_lists_of_an_application_are_proved():
     assert [verdict(proof) for proof in proofs] == [("proved", "", "")]
 
 
-async def test_the_answer_of_an_application_to_an_optional_list_is_right():
+async def test_the_response_of_an_application_to_an_optional_list_is_right():
     async with load_tools(airflow(), settings={"check_responses": True}) as toolset:
         (tool,) = toolset
         arguments = {"dag_id": "a", "tags": ["x", "y"], "states": [1, 2], "limit": 3}
@@ -254,9 +258,9 @@ async def test_the_mock_refuses_wrong_requests_of_a_swagger_document(method, pat
     api = mock_api(SWAGGER)
 
     async with api.client() as client:
-        answer = await client.request(method, path, **sent)
+        response = await client.request(method, path, **sent)
 
-    assert answer.status_code == 400
+    assert response.status_code == 400
     assert problem in api.problems[0]
 
 
@@ -267,7 +271,7 @@ async def test_the_mock_refuses_wrong_requests_of_a_swagger_document(method, pat
         ([{"id": "a"}], ["body: /0/id: 'a' is not of type 'integer'"]),
     ],
 )
-async def test_the_answers_of_a_swagger_document_are_checked(body, problems):
+async def test_the_responses_of_a_swagger_document_are_checked(body, problems):
     api = mock_api(SWAGGER, responses={"list": (200, body)})
     async with load_tools(SWAGGER, client=api.client(), check_responses=True) as toolset:
         result = await toolset["list"].execute({})

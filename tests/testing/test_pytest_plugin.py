@@ -89,11 +89,11 @@ def test_what_is_wrong_fails_the_tests_of_a_project(tmp_path):
 
     ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
 
-    said = ran.stdout
-    assert "path parameter 'petId': 'x' is not of type 'integer'" in said
-    assert "cassettes/test_tools/test_tape.json: cannot be replayed" in said
-    assert "{'get_inventory': [" in said
-    assert "1 failed, 3 passed, 1 skipped, 2 errors" in said
+    output = ran.stdout
+    assert "path parameter 'petId': 'x' is not of type 'integer'" in output
+    assert "cassettes/test_tools/test_tape.json: cannot be replayed" in output
+    assert "{'get_inventory': [" in output
+    assert "1 failed, 3 passed, 1 skipped, 2 errors" in output
 
 
 def test_every_run_of_pytest_imports_the_plugin_and_nothing_else_of_the_package():

@@ -16,7 +16,7 @@ from openapi_tools.testing import Cassette, mock_api
 
 SECRET = "hunter-of-tapes-7731"
 KEY = {"type": "apiKey", "in": "query", "name": "appid"}
-ALONE = {"anonymous": True, "cache": False}
+UNCACHED = {"anonymous": True, "cache": False}
 PNG = bytes(range(256))
 PETS = documents.document(
     {
@@ -37,7 +37,7 @@ PETS = documents.document(
     components={"securitySchemes": {"key": KEY}},
     security=[{"key": []}],
 )
-ANSWERS = {
+RESPONSES = {
     "list_pets": [
         (200, [{"id": 1, "name": "Änne"}], {"Set-Cookie": f"sid={SECRET}", "X-Left": "9"}),
         (200, {"items": [], "next_page_token": "p2"}),
@@ -74,7 +74,7 @@ async def use(tape, key=None):
 
 async def test_a_file_replays_what_was_recorded_without_its_secrets(tmp_path):
     path = tmp_path / "tapes" / "pets.json"
-    api = mock_api(PETS, responses=ANSWERS)
+    api = mock_api(PETS, responses=RESPONSES)
 
     with Cassette(path, transport=api.transport) as tape:
         recorded = await use(tape, SECRET)
@@ -127,11 +127,11 @@ async def test_an_unmatched_request_names_the_nearest_one(tmp_path):
         await Cassette(tmp_path / "empty").client().get("https://pets.example.com/v1/pets")
 
 
-async def test_a_document_is_recorded_too_and_answers_come_in_order(tmp_path):
+async def test_a_document_is_recorded_too_and_responses_come_in_order(tmp_path):
     api = mock_api(PETS, responses={"list_pets": [(200, 1), (200, 2)]})
 
     async def listed(tape, times):
-        toolset = await aload_tools(f"{url}/openapi.json", client=tape.client(), settings=ALONE)
+        toolset = await aload_tools(f"{url}/openapi.json", client=tape.client(), settings=UNCACHED)
         return [(await toolset.call("list_pets", {})).output for _ in range(times)]
 
     with api.serve() as url, Cassette(tmp_path / "t") as tape:
@@ -153,15 +153,15 @@ async def test_a_document_is_recorded_too_and_answers_come_in_order(tmp_path):
     ],
 )
 async def test_any_content_is_replayed(kind, content, tmp_path):
-    answer = httpx.Response(200, content=content, headers={"content-type": kind})
+    response = httpx.Response(200, content=content, headers={"content-type": kind})
     upload = {"files": {"file": ("a.bin", PNG)}, "data": {"name": "x"}}
 
-    async def sent(tape):
+    async def send_upload(tape):
         async with tape.client() as client:
             plain = await client.put("https://u:p@a.example/x?sig=s&y=1", content=content)
             return plain.content, (await client.post("https://a.example/x", **upload)).content
 
-    both = await twice(tmp_path / "t", httpx.MockTransport(lambda _: answer), sent)
+    both = await twice(tmp_path / "t", httpx.MockTransport(lambda _: response), send_upload)
 
     assert both == ((content, content), (content, content))
     assert "https://a.example/x?sig=***&y=1" in (tmp_path / "t").read_text()
@@ -171,16 +171,16 @@ async def test_modes_say_when_to_record(tmp_path):
     path = tmp_path / "t.json"
     first, second = (mock_api(PETS, responses={"list_pets": (200, number)}) for number in (1, 2))
 
-    async def answer(mode, api):
+    async def get_response(mode, api):
         with Cassette(path, mode=mode, transport=api.transport) as tape:
             client = tape.client()
             return (await client.get("https://pets.example.com/v1/pets?appid=1")).json()
 
-    assert await answer("once", first) == 1
-    assert await answer("once", second) == 1
-    assert await answer("none", second) == 1
-    assert await answer("all", second) == 2
-    assert await answer("none", first) == 2
+    assert await get_response("once", first) == 1
+    assert await get_response("once", second) == 1
+    assert await get_response("none", second) == 1
+    assert await get_response("all", second) == 2
+    assert await get_response("none", first) == 2
     assert len(second.calls) == 1
 
 
@@ -254,13 +254,13 @@ def echo(request):
     return httpx.Response(200, json=data, headers=headers)
 
 
-@pytest.mark.parametrize(("_", "method", "url", "more"), SENT, ids=[row[0] for row in SENT])
-async def test_a_secret_of_a_name_is_in_no_part_of_a_file(_, method, url, more, tmp_path):
-    async def sent(tape):
+@pytest.mark.parametrize(("_", "method", "url", "options"), SENT, ids=[row[0] for row in SENT])
+async def test_a_secret_of_a_name_is_in_no_part_of_a_file(_, method, url, options, tmp_path):
+    async def send_request(tape):
         async with tape.client(auth=None) as client:
-            return await client.request(method, url, **more)
+            return await client.request(method, url, **options)
 
-    recorded, replayed = await twice(tmp_path / "t", httpx.MockTransport(echo), sent)
+    recorded, replayed = await twice(tmp_path / "t", httpx.MockTransport(echo), send_request)
 
     text = (tmp_path / "t").read_text(errors="surrogatepass")
     pair = base64.b64encode(f"joe:{PASSWORD}".encode()).decode()
@@ -284,15 +284,15 @@ def _texts_of(value):
 
 
 @pytest.mark.parametrize("kind", ["application/json", "text/event-stream", "text/plain"])
-async def test_deep_and_odd_answers_are_recorded_without_secrets(kind, tmp_path):
+async def test_deep_and_odd_responses_are_recorded_without_secrets(kind, tmp_path):
     content = f'{DEEP}\n\ndata: {{"access_token": "{PASSWORD}", "expires_in": 3}}'
-    answer = httpx.Response(200, content=content, headers={"content-type": kind})
+    response = httpx.Response(200, content=content, headers={"content-type": kind})
 
     def ask(tape):
         url, headers = "https://a.example", {"content-type": kind}
         return tape.client().post(url, content=DEEP, headers=headers)
 
-    transport = httpx.MockTransport(lambda _: answer)
+    transport = httpx.MockTransport(lambda _: response)
     recorded, replayed = await twice(tmp_path / "t", transport, ask)
 
     assert recorded.text == content
@@ -309,8 +309,8 @@ async def test_a_known_credential_is_removed_in_every_encoding(tmp_path):
     forms = [password, quote(password, safe=""), quote_plus(password), pair, quote(pair, safe="")]
     forms.append(base64.b64encode(password.encode()).decode())
     document = {**PETS, "components": BASIC, "security": [{"login": []}]}
-    answers = {"list_pets": {"seen": forms, forms[0]: 1, "path": f"/x/{forms[1]}/y"}}
-    api = mock_api(document, responses=answers)
+    responses = {"list_pets": {"seen": forms, forms[0]: 1, "path": f"/x/{forms[1]}/y"}}
+    api = mock_api(document, responses=responses)
 
     with Cassette(tmp_path / "t", transport=api.transport) as tape:
         login = {"login": ("joe", password)}
@@ -322,7 +322,7 @@ async def test_a_known_credential_is_removed_in_every_encoding(tmp_path):
     assert entry["response"]["json"] == {"seen": ["***"] * 6, "***": 1, "path": "/x/***/y"}
 
 
-def test_pairs_that_tell_nothing_stay_as_they_are(tmp_path):
+def test_pairs_that_say_nothing_stay_as_they_are(tmp_path):
     url = "https://a.example/x?next_page_token=p2&q=a%20b%2Fc&to=https%3A%2F%2Fb%3Fpage%3D2"
     page = {"author": "Joe", "tokens": 7, "mail": "joe@a.example", "site": "https://a.example"}
     api = httpx.MockTransport(lambda _: httpx.Response(200, json=page))

@@ -23,7 +23,7 @@ CYCLIC = {"allOf": [{"$ref": "#/Cyclic"}], "properties": {"x": {"type": "integer
 DOCUMENT = {**CHAIN, "Cyclic": CYCLIC, "components": {"schemas": SCHEMAS}}
 PETS = [{"$ref": "#/components/schemas/Cat"}, {"$ref": "#/components/schemas/Dog"}]
 
-SHOWN = [
+EXAMPLES = [
     ("example", {"type": "string", "example": "a"}, "a"),
     ("examples", {"type": "integer", "examples": [5, 6]}, 5),
     ("const", {"const": None}, None),
@@ -94,17 +94,17 @@ SHOWN = [
 
 
 @pytest.mark.parametrize(
-    ("schema", "expected"), [row[1:] for row in SHOWN], ids=[row[0] for row in SHOWN]
+    ("schema", "expected"), [row[1:] for row in EXAMPLES], ids=[row[0] for row in EXAMPLES]
 )
 def test_a_sample_fits_its_schema(schema, expected):
     assert sample(schema, DOCUMENT) == expected
 
 
 def test_recursion_ends():
-    made = sample({"$ref": "#/components/schemas/Node"}, DOCUMENT)
+    value = sample({"$ref": "#/components/schemas/Node"}, DOCUMENT)
 
-    assert made["id"] == 1
-    assert len(json.dumps(made)) < 2_000
+    assert value["id"] == 1
+    assert len(json.dumps(value)) < 2_000
 
 
 def test_unions_of_unions_end_in_time():
@@ -113,9 +113,9 @@ def test_unions_of_unions_end_in_time():
     }
     document = {"components": {"schemas": schemas}}
 
-    made = sample({"$ref": "#/components/schemas/S0"}, document)
+    value = sample({"$ref": "#/components/schemas/S0"}, document)
 
-    json.dumps(made)
+    json.dumps(value)
 
 
 def test_numbers_beyond_those_with_fractions_bound_nothing():
@@ -131,15 +131,15 @@ BOUNDS = st.one_of(st.none(), st.integers(-20, 20))
 @given(low=BOUNDS, high=BOUNDS, strict=st.booleans(), step=st.one_of(st.none(), st.integers(1, 4)))
 def test_numbers_fit_their_bounds(low, high, strict, step):
     keys = ("exclusiveMinimum", "exclusiveMaximum") if strict else ("minimum", "maximum")
-    given_ = {**dict(zip(keys, (low, high), strict=True)), "multipleOf": step}
+    bounds = {**dict(zip(keys, (low, high), strict=True)), "multipleOf": step}
     schema = {
-        "type": "integer", **{key: value for key, value in given_.items() if value is not None}
+        "type": "integer", **{key: value for key, value in bounds.items() if value is not None}
     }  # fmt: skip
     possible = any(jsonschema_rs.is_valid(schema, number) for number in range(-30, 31))
 
-    made = sample(schema, {})
+    number = sample(schema, {})
 
-    assert not possible or jsonschema_rs.is_valid(schema, made)
+    assert not possible or jsonschema_rs.is_valid(schema, number)
 
 
 KEYWORDS = [
@@ -152,6 +152,6 @@ NODES = nodes(KEYWORDS, ["a", "object", "#/A", "array"])
 
 @given(schema=NODES, other=NODES)
 def test_any_schema_gives_json(schema, other):
-    made = sample(schema, {"A": other})
+    value = sample(schema, {"A": other})
 
-    json.dumps(made)
+    json.dumps(value)

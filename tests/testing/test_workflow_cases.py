@@ -127,18 +127,18 @@ def test_a_replay_uses_the_values_of_its_own_responses():
 
 
 @pytest.mark.parametrize(
-    ("output", "said"),
+    ("output", "message"),
     [
         ("$response.body#/9/itemId", "the response of find has no /9/itemId"),
         ("$response.header.Location", "$steps.find.outputs.item refers to no input or output"),
     ],
 )
-def test_a_replay_without_the_linked_value_ends(output, said):
+def test_a_replay_without_the_linked_value_ends(output, message):
     arazzo = copy.deepcopy(ARAZZO)
     arazzo["workflows"][0]["steps"][0]["outputs"]["item"] = output
     replay = make_replay(read_cases(arazzo).workflows, load_tools(SHOP))
     (fault,) = run(replay, arazzo)["faults"]
-    assert (fault["type"], said in fault["message"]) == ("model_error", True)
+    assert (fault["type"], message in fault["message"]) == ("model_error", True)
 
 
 def change(place, value):
@@ -193,10 +193,10 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_cannot_be_followed_is_refused(name):
-    place, value, said = REFUSED[name]
+    place, value, message = REFUSED[name]
     with pytest.raises(InvalidCases) as caught:
         run(follow(), change(place, value))
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_workflows_with_one_name_are_refused():

@@ -34,14 +34,16 @@ PET = {
 }
 
 
-def parameter(location, name, schema, **more):
+def parameter(location, name, schema, **fields):
     required = {"required": True} if location == "path" else {}
-    return {"name": name, "in": location, "schema": schema, **required, **more}
+    return {"name": name, "in": location, "schema": schema, **required, **fields}
 
 
 def operation(*parameters, kind="application/json", body=None):
-    taken = {"requestBody": {"required": True, "content": {kind: {"schema": body}}}} if body else {}
-    return documents.operation(parameters=list(parameters), **taken)
+    body_fields = (
+        {"requestBody": {"required": True, "content": {kind: {"schema": body}}}} if body else {}
+    )
+    return documents.operation(parameters=list(parameters), **body_fields)
 
 
 DEEP = {"style": "deepObject", "explode": True}
@@ -81,8 +83,8 @@ DOCUMENT = documents.document(
 )
 
 
-def pets(query, **more):
-    return ("GET", f"/pets?limit=1&{query}", more)
+def pets(query, **options):
+    return ("GET", f"/pets?limit=1&{query}", options)
 
 
 def pet(body):
@@ -186,20 +188,20 @@ RIGHT = {
 }  # fmt: skip
 
 
-async def answer_to(request):
-    method, target, more = request
+async def send_request(request):
+    method, target, options = request
     api = mock_api(DOCUMENT)
     async with api.client() as client:
-        return await client.request(method, target, **more), api.problems
+        return await client.request(method, target, **options), api.problems
 
 
 @pytest.mark.parametrize("title", WRONG)
 async def test_a_wrong_request_is_refused_with_a_reason(title):
-    answer, problems = await answer_to(WRONG[title])
+    response, problems = await send_request(WRONG[title])
 
-    assert answer.status_code in (400, 404, 405)
+    assert response.status_code in (400, 404, 405)
     assert len(problems) >= 1
-    assert answer.json()["detail"] in problems
+    assert response.json()["detail"] in problems
 
 
 async def test_a_name_in_the_mapping_of_a_discriminator_is_not_judged():
@@ -219,17 +221,17 @@ async def test_a_name_in_the_mapping_of_a_discriminator_is_not_judged():
 
 @pytest.mark.parametrize("title", UNSEEN)
 async def test_some_wrong_requests_are_not_noticed(title):
-    answer, problems = await answer_to(UNSEEN[title])
+    response, problems = await send_request(UNSEEN[title])
 
-    assert answer.status_code == 200
+    assert response.status_code == 200
     assert all(problem.startswith("not judged") for problem in problems)
 
 
 @pytest.mark.parametrize("title", RIGHT)
-async def test_a_right_request_is_answered(title):
-    answer, problems = await answer_to(RIGHT[title])
+async def test_a_right_request_gets_a_response(title):
+    response, problems = await send_request(RIGHT[title])
 
-    assert (answer.status_code, problems) == (200, [])
+    assert (response.status_code, problems) == (200, [])
 
 
 ROWS = [
