@@ -84,12 +84,12 @@ async def test_the_log_of_httpx_names_each_request(caplog, recorder):
 
 
 async def test_whatever_replaces_the_pool_of_httpcore_is_asked(monkeypatch):
-    async def answer(*_):
+    async def respond(*_):
         return httpcore.Response(
             200, headers=[("Content-Type", "application/json")], content=b"[1]"
         )
 
-    monkeypatch.setattr(httpcore.AsyncConnectionPool, "handle_async_request", answer)
+    monkeypatch.setattr(httpcore.AsyncConnectionPool, "handle_async_request", respond)
 
     result = await called("http://api.test")
 

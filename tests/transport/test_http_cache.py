@@ -22,10 +22,10 @@ OVERRIDE = {"name": "X-HTTP-Method-Override", "in": "header", **TEXT}
 CONTROL = {"name": "Cache-Control", "in": "header", **TEXT}
 HEADERS = [QUERY, LANGUAGE, CONDITION, OVERRIDE, CONTROL]
 NAMED = {name: {"schema": {"type": "string"}} for name in ("Age", "X-New")}
-ANSWERS = {"200": {"description": "ok", "headers": NAMED}}
+RESPONSES = {"200": {"description": "ok", "headers": NAMED}}
 PATHS = {
     "/a": {
-        "get": operation(operationId="get", parameters=HEADERS, responses=ANSWERS),
+        "get": operation(operationId="get", parameters=HEADERS, responses=RESPONSES),
         **{method: operation(operationId=method) for method in ("post", "put", "delete")},
     },
     "/b": {"get": operation(operationId="other")},
@@ -54,7 +54,7 @@ class Api:
     def __init__(self, status=200, **headers):
         self.requests, self.status = [], status
         self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
-        self.not_modified, self.more = {}, ""
+        self.not_modified, self.padding = {}, ""
 
     def __call__(self, request):
         self.requests.append(request)
@@ -62,13 +62,13 @@ class Api:
         asked = request.headers.get("if-none-match"), request.headers.get("if-modified-since")
         if (etag and asked[0] == etag) or (modified and not etag and asked[1] == modified):
             return httpx.Response(304, headers={"etag": etag, **self.not_modified} if etag else {})
-        body = {"count": len(self.requests), "more": self.more}
+        body = {"count": len(self.requests), "more": self.padding}
         return httpx.Response(self.status, json=body, headers=self.headers)
 
     def tools(self, **settings):
         self.client = httpx.AsyncClient(transport=httpx.MockTransport(self))
-        given = {"http_cache": True, "anonymous": True, **settings}
-        return load_tools(API, settings=Settings(**given), client=self.client)
+        options = {"http_cache": True, "anonymous": True, **settings}
+        return load_tools(API, settings=Settings(**options), client=self.client)
 
 
 async def twice(api, first=None, second=None, **settings):
@@ -109,7 +109,7 @@ ROWS = {  # RFC 9111: what an answer says, and how often the API is asked for tw
 
 
 @pytest.mark.parametrize("row", ROWS)
-async def test_what_an_answer_says_decides(row):
+async def test_what_a_response_says_decides(row):
     headers, times = ROWS[row]
     api = Api()
     api.headers = {n: date(v) if isinstance(v, At) else v for n, v in headers.items()}
@@ -131,7 +131,7 @@ async def test_statuses(status, headers, times):
     assert len(api.requests) == times
 
 
-async def test_a_kept_answer_tells_its_age_and_is_told():
+async def test_a_cached_response_has_its_age_and_is_reported():
     api = Api(cache_control="max-age=60", age="7", x_own="1")
     result = await twice(api)
 
@@ -143,7 +143,7 @@ async def test_a_kept_answer_tells_its_age_and_is_told():
 
 
 @pytest.mark.parametrize("tag", ['"v1"', 'W/"v1"'])
-async def test_an_etag_asks_whether_an_answer_holds(tag):
+async def test_an_etag_asks_whether_a_response_holds(tag):
     api = Api(etag=tag, cache_control="no-cache")
     api.not_modified = {"x-new": "yes", "content-type": "text/plain"}
     result = await twice(api)
@@ -168,7 +168,7 @@ async def test_headers_of_any_letters_are_kept():
     assert result.metadata["headers"]["x-new"] == "naïve €"
 
 
-async def test_a_date_asks_whether_an_answer_holds():
+async def test_a_date_asks_whether_a_response_holds():
     api = Api(last_modified=date(-100))
     result = await twice(api)
 
@@ -176,7 +176,7 @@ async def test_a_date_asks_whether_an_answer_holds():
     assert api.requests[1].headers["if-modified-since"] == api.headers["last-modified"]
 
 
-async def test_a_304_makes_an_answer_fresh_again():
+async def test_a_304_makes_a_response_fresh_again():
     api = Api(etag='"v1"', cache_control="max-age=0")
     api.not_modified = HOUR
     async with api.tools() as tools:
@@ -198,7 +198,7 @@ async def test_a_304_that_forbids_keeping_ends_it():
     assert [result.output["count"] for result in results] == [1, 1, 3]
 
 
-async def test_a_304_about_another_answer_is_not_used():
+async def test_a_304_about_another_response_is_not_used():
     api = Api(etag='"v1"', cache_control="no-cache")
     api.not_modified = {"etag": '"v2"'}
     result = await twice(api)
@@ -208,7 +208,7 @@ async def test_a_304_about_another_answer_is_not_used():
     assert "cached" not in result.metadata
 
 
-async def test_a_changed_answer_takes_the_place_of_the_kept_one():
+async def test_a_changed_response_replaces_the_cached_one():
     api = Api(etag='"v1"', cache_control="no-cache")
     async with api.tools() as tools:
         await tools["get"].execute({})
@@ -220,7 +220,7 @@ async def test_a_changed_answer_takes_the_place_of_the_kept_one():
     assert held.metadata["revalidated"]
 
 
-async def test_a_failure_of_the_server_is_told_and_is_not_kept():
+async def test_a_failure_of_the_server_is_reported_and_is_not_cached():
     api = Api(etag='"v1"', cache_control="no-cache")
     async with api.tools() as tools:
         await tools["get"].execute({})
@@ -228,27 +228,27 @@ async def test_a_failure_of_the_server_is_told_and_is_not_kept():
         assert (await tools["get"].execute({})).error["status"] == 503
 
 
-async def test_requests_that_differ_have_answers_of_their_own():
+async def test_requests_that_differ_have_responses_of_their_own():
     api = Api(**{**HOUR, "vary": "accept-language"})
     api.headers = {**HOUR, "vary": "accept-language"}
     async with api.tools() as tools:
         calls = [{}, {"q": "1"}, {"q": "2"}, {"Accept_Language": "en"}, {"Accept_Language": "fr"}]
         for _ in range(2):
-            for given in calls:
-                assert (await tools["get"].execute(given)).success, given
+            for arguments in calls:
+                assert (await tools["get"].execute(arguments)).success, arguments
             await tools["other"].execute({})
     assert len(api.requests) == 6
 
 
 @pytest.mark.parametrize(
-    "given",
+    "arguments",
     [{"If_None_Match": '"x"'}, {"Cache_Control": "no-cache"}, {"Cache_Control": "no-store"}],
 )
-async def test_a_call_with_conditions_of_its_own_goes_by_the_kept_answers(given):
+async def test_a_call_with_conditions_of_its_own_goes_by_the_cached_responses(arguments):
     api = Api(etag='"v1"', cache_control="max-age=3600")
     async with api.tools() as tools:
         for _ in range(2):
-            assert (await tools["get"].execute(given)).success
+            assert (await tools["get"].execute(arguments)).success
         assert (await tools["get"].execute({})).metadata.get("cached") is None
     assert len(api.requests) == 3
 
@@ -287,11 +287,11 @@ async def test_a_read_that_began_before_a_write_is_not_kept():
     arrived, gate = asyncio.Event(), asyncio.Event()
 
     async def slow(request):
-        answer = api(request)
+        response = api(request)
         if request.method == "GET" and len(api.requests) == 1:
             arrived.set()
             await gate.wait()
-        return answer
+        return response
 
     client = httpx.AsyncClient(transport=httpx.MockTransport(slow))
     settings = Settings(http_cache=True, anonymous=True)
@@ -305,7 +305,7 @@ async def test_a_read_that_began_before_a_write_is_not_kept():
 
 
 @pytest.mark.parametrize("control", ["max-age=3600", "private, max-age=3600", "public, max-age=9"])
-async def test_no_user_and_no_credential_gets_the_answer_of_another(control):
+async def test_no_user_and_no_credential_gets_the_response_of_another(control):
     api = Api(cache_control=control)
     state = MemoryState()
     callers = [
@@ -320,13 +320,13 @@ async def test_no_user_and_no_credential_gets_the_answer_of_another(control):
             result = await tools["get"].execute({}, context=context)
             seen.setdefault(number % len(callers), set()).add(result.output["count"])
 
-    counts = [count for found in seen.values() for count in found]
+    counts = [count for numbers in seen.values() for count in numbers]
     assert len(counts) == len(set(counts))
     # Only a caller without user and credential has no private cache.
     assert len(api.requests) == len(callers) + ("private" in control)
 
 
-async def test_two_clients_of_users_share_no_answer():
+async def test_two_clients_of_users_share_no_response():
     api, state = Api(cache_control="max-age=3600"), MemoryState()
     for _ in range(2):
         async with api.tools(state=state) as tools:
@@ -343,9 +343,9 @@ async def test_credentials_that_are_not_seen_are_not_kept_for():
     assert len(api.requests) == 2
 
 
-async def test_large_answers_are_not_kept():
+async def test_large_responses_are_not_cached():
     api = Api(cache_control="max-age=3600")
-    api.more = "x" * 2**20
+    api.padding = "x" * 2**20
     await twice(api)
     assert len(api.requests) == 2
 

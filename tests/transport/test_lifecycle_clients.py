@@ -51,7 +51,7 @@ async def test_failing_calls_leave_no_file_open():
 
 
 @pytest.mark.parametrize("pause", [0.0, 0.02], ids=["at once", "later"])
-async def test_a_second_answer_is_nobodys(pause):
+async def test_a_second_response_is_nobodys(pause):
     async def twice(peer):
         while True:
             await peer.request()
@@ -67,7 +67,7 @@ async def test_a_second_answer_is_nobodys(pause):
         assert server.connections == 3
 
 
-async def test_an_answer_that_arrives_while_the_loop_is_busy_is_nobodys():
+async def test_a_response_that_arrives_while_the_loop_is_busy_is_nobodys():
     with TlsServer(None, answer(b'{"own": true}'), later=POISON) as server:
         async with make_client(Settings()) as client:
             first = (await client.get(server.url)).content
@@ -97,9 +97,9 @@ async def test_what_is_not_read_is_not_taken_without_end():
         stream = await connect("127.0.0.1", server.port, ANYWHERE)
         await asyncio.sleep(0.1)
         waiting = len(stream._unread)
-        taken = 0
-        while taken < 4 * BOUND:
-            taken += len(await stream.read())
+        size = 0
+        while size < 4 * BOUND:
+            size += len(await stream.read())
         assert waiting < BOUND
         assert len(stream._unread) < BOUND
         stream.abort()
@@ -114,9 +114,9 @@ async def test_a_large_body_arrives_whole_at_a_slow_reader():
         await peer.write(answer())
 
     async with Faults(doze) as server, make_client(Settings()) as client:
-        answered = await client.post(server.url, content=body, timeout=10)
+        response = await client.post(server.url, content=body, timeout=10)
 
-    assert answered.status_code == 200
+    assert response.status_code == 200
     assert server.requests[0].endswith(body)
 
 

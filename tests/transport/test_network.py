@@ -21,19 +21,19 @@ from openapi_tools.transport.network_policy import NetworkPolicy, kind_of, polic
 def resolver(monkeypatch):
     """Lets names have addresses; each list is one answer, the last one stays."""
     real = socket.getaddrinfo
-    known = {}
+    hosts = {}
     asked = []
 
     def getaddrinfo(host, port, *args, **kwargs):
-        if host not in known:
+        if host not in hosts:
             return real(host, port, *args, **kwargs)
         asked.append(host)
-        answers = known[host]
-        found = answers.pop(0) if len(answers) > 1 else answers[0]
-        return [info for name in found for info in real(name, port, *args, **kwargs)]
+        addresses = hosts[host]
+        targets = addresses.pop(0) if len(addresses) > 1 else addresses[0]
+        return [info for name in targets for info in real(name, port, *args, **kwargs)]
 
-    def name(host, *answers):
-        known[host] = list(answers)
+    def name(host, *addresses):
+        hosts[host] = list(addresses)
         return asked
 
     monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
@@ -103,9 +103,9 @@ async def test_every_spelling_of_a_private_host_is_refused(host):
 
 @pytest.mark.parametrize("host", ["localhost.", "127.0.0.1.", "0177.0.0.1", "fe80::1%25lo"])
 async def test_spellings_that_not_every_resolver_knows_never_arrive(host):
-    shown = f"[{host}]" if ":" in host else host
+    authority = f"[{host}]" if ":" in host else host
     async with Faults(serve) as server:
-        result = await called(f"http://{shown}:{server.port}", allow_private=False)
+        result = await called(f"http://{authority}:{server.port}", allow_private=False)
 
         assert server.connections == 0
     assert result.error["type"] in ("denied", "connection")

@@ -266,7 +266,7 @@ async def test_a_proxy_that_asks_for_credentials_before_it_forwards_is_named(env
     assert f"through the proxy 127.0.0.1:{proxy.port} (it responded with 407" in result.output
 
 
-async def test_a_server_behind_a_tunnel_that_answers_407_is_heard(environment, ours):
+async def test_a_407_of_a_server_behind_a_tunnel_is_its_response(environment, ours):
     refusal = answer(b"who?", status="407 Who")
     with TlsServer(ours.server("api.test"), answer=refusal) as server:
         async with LoopbackProxy() as proxy:

@@ -61,8 +61,8 @@ async def test_a_redirect_that_is_the_only_documented_success_is_the_result(meth
     described = documented(code.format(status), "404")
 
     for location in (SIGNED, "/files/7", PRIVATE):
-        answer = moved(status, location, b"" if method == "head" else PAGE)
-        result, requests = await call_once(answer, method=method, responses=described)
+        response = moved(status, location, b"" if method == "head" else PAGE)
+        result, requests = await call_once(response, method=method, responses=described)
 
         assert result.success
         assert result.output["location"].endswith(location)
@@ -79,18 +79,18 @@ async def test_a_redirect_that_is_the_only_documented_success_is_the_result(meth
     ],
 )
 async def test_json_beside_the_address_stays_the_output(body, output):
-    answer = moved(302, SIGNED, body, "application/json")
+    response = moved(302, SIGNED, body, "application/json")
 
-    result, _ = await call_once(answer, responses=documented("302"))
+    result, _ = await call_once(response, responses=documented("302"))
 
     assert result.output == output
     assert SIGNED in str(result)
 
 
 async def test_documented_choices_without_an_address_are_the_output():
-    answer = Answer(300, [("Content-Type", "application/json")], b'["/a","/b"]')
+    response = Answer(300, [("Content-Type", "application/json")], b'["/a","/b"]')
 
-    result, _ = await call_once(answer, responses=documented("300"))
+    result, _ = await call_once(response, responses=documented("300"))
 
     assert (result.success, result.output) == (True, ["/a", "/b"])
 
@@ -100,10 +100,10 @@ async def test_beside_a_documented_2xx_a_read_is_followed_inside_and_given_outsi
     described = documented("200", str(status))
 
     inside, requests = await call_once(moved(status, "/y"), DONE, responses=described)
-    outside, others = await call_once(moved(status, SIGNED), responses=described)
+    outside, sent = await call_once(moved(status, SIGNED), responses=described)
 
     assert (inside.output, len(requests)) == ({"done": True}, 2)
-    assert (outside.output, len(others)) == ({"location": SIGNED}, 1)
+    assert (outside.output, len(sent)) == ({"location": SIGNED}, 1)
 
 
 @pytest.mark.parametrize("method", ["post", "put", "patch", "delete", "get"])
@@ -200,9 +200,9 @@ async def test_other_redirects_stay_failures(method, status, location, words):
 
 
 async def test_a_known_secret_in_an_address_is_masked():
-    answer = moved(303, "/jobs/7?key=s3cr3t-value-7")
+    response = moved(303, "/jobs/7?key=s3cr3t-value-7")
 
-    result, _ = await call_once(answer, method="post", key="s3cr3t-value-7")
+    result, _ = await call_once(response, method="post", key="s3cr3t-value-7")
 
     assert result.output["location"].endswith("/jobs/7?key=***")
     assert "s3cr3t" not in json.dumps(result.metadata)

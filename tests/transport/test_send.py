@@ -49,7 +49,7 @@ async def error_of(sender, request):
 
 
 @pytest.mark.parametrize("allowed", [1, 20], ids=["in turn", "at once"])
-async def test_no_more_calls_than_allowed_are_under_way_and_each_has_its_own_answer(allowed):
+async def test_no_more_calls_than_allowed_are_under_way_and_each_has_its_own_response(allowed):
     most = now = 0
 
     async def count(peer):
@@ -63,9 +63,11 @@ async def test_no_more_calls_than_allowed_are_under_way_and_each_has_its_own_ans
             await peer.write(answer(path))
 
     async with Faults(count) as server, sending(concurrency=allowed) as sender:
-        answers = await asyncio.gather(*(sender.send(get(f"{server.url}/{i}")) for i in range(60)))
+        responses = await asyncio.gather(
+            *(sender.send(get(f"{server.url}/{i}")) for i in range(60))
+        )
 
-    assert [got.content for got in answers] == [f"/{i}".encode() for i in range(60)]
+    assert [got.content for got in responses] == [f"/{i}".encode() for i in range(60)]
     assert most <= server.connections == allowed
 
 
@@ -124,12 +126,12 @@ async def test_a_timeout_around_a_call_stays_outside():
 @pytest.mark.parametrize("well", [True, False], ids=["well", "with its generators open"])
 def test_several_loops_one_after_another_share_a_sender_whichever_way_they_end(well):
     sender = Sender(Settings())
-    answers = []
+    responses = []
 
     async def call():
         async with Recorder() as server:
-            answers.append(await sender.send(get(server.url)))
-            answers.append(await sender.send(get(server.url)))
+            responses.append(await sender.send(get(server.url)))
+            responses.append(await sender.send(get(server.url)))
             assert server.connections == 1
 
     async def call_and_close():
@@ -148,7 +150,7 @@ def test_several_loops_one_after_another_share_a_sender_whichever_way_they_end(w
         asyncio.run(call_and_close())
         gc.collect()
 
-    assert [got.status for got in answers] == [200] * 4
+    assert [got.status for got in responses] == [200] * 4
 
 
 async def test_a_loop_in_another_thread_has_a_client_of_its_own():
@@ -184,9 +186,9 @@ async def test_neither_the_environment_nor_cookies_of_earlier_calls_are_sent(mon
 
 
 async def test_a_users_client_is_used_as_it_is_and_left_open(library, recorder):
-    own = {"x-a": "client", "Accept": "no", "content-length": "9", "X-B": "more"}
+    headers = {"x-a": "client", "Accept": "no", "content-length": "9", "X-B": "more"}
     api = document(method="post", parameters=[parameter("header", "X-A")])
-    async with library.AsyncClient(headers=own, timeout=0.001, cookies={"a": "b"}) as client:
+    async with library.AsyncClient(headers=headers, timeout=0.001, cookies={"a": "b"}) as client:
         settings = Settings(base_url=recorder.url)
         async with load_tools(api, settings=settings, client=client) as toolset:
             client.headers["X-Later"] = "t2"
@@ -338,7 +340,7 @@ GZIP = {"Content-Encoding": "gzip"}
 
 
 @pytest.mark.parametrize(
-    ("answered", "expected"),
+    ("make_options", "expected"),
     [
         (lambda _: {"json": {"a": 1}}, {"a": 1}),
         (lambda _: {"content": b'{"a":1}'}, {"a": 1}),
@@ -351,19 +353,19 @@ GZIP = {"Content-Encoding": "gzip"}
     ],
     ids=["json", "content", "gzip", "stream", "stream of gzip", "bytes", "much", "stream of much"],
 )
-async def test_answers_of_mock_transports_are_read_to_the_limit_and_closed(
-    answered, expected, library
+async def test_responses_of_mock_transports_are_read_to_the_limit_and_closed(
+    make_options, expected, library
 ):
-    given = answered(library)
-    transport = library.MockTransport(lambda request: library.Response(200, **given))
+    options = make_options(library)
+    transport = library.MockTransport(lambda request: library.Response(200, **options))
     async with library.AsyncClient(transport=transport) as client:
         result = await called("http://api.test", client=client, max_response_bytes=100)
 
     assert (result.output if result.success else result.error["type"]) == expected
-    assert getattr(given.get("stream"), "closed", True)
+    assert getattr(options.get("stream"), "closed", True)
 
 
-async def test_a_hook_of_a_users_client_may_read_the_answer(library):
+async def test_a_hook_of_a_users_client_may_read_the_response(library):
     seen = []
 
     async def look(response):
@@ -395,8 +397,8 @@ AWAY = answer(b"", "Location: http://127.0.0.1:1/", status="302 Found")
 async def test_a_call_through_a_users_client_ends_as_others_and_leaves_no_connection(
     behave, expected, library
 ):
-    given = {"timeout": None, "follow_redirects": True}
-    async with Faults(behave) as server, library.AsyncClient(**given) as client:
+    options = {"timeout": None, "follow_redirects": True}
+    async with Faults(behave) as server, library.AsyncClient(**options) as client:
         result = await called(server.url, client=client, timeout=0.3)
         await server.until(lambda: server.ended == server.connections == 1)
 
@@ -438,10 +440,10 @@ async def test_a_users_client_sends_what_the_own_one_does(library, recorder):
     url = f"{recorder.url}/a%2Fb/%7E;x='1'/é?q=%20+[]&r=%C3%A9|"
     headers = [("X-Odd", "é".encode("latin-1")), ("x-odd", "2")]
     async with library.AsyncClient() as client:
-        for given in (None, client):
-            async with sending(given) as sender:
+        for user_client in (None, client):
+            async with sending(user_client) as sender:
                 await sender.send(httpx.Request("POST", url, headers=headers, json={"a": [1]}))
-    own, users = recorder.requests
+    ours, users = recorder.requests
 
-    assert (users.target, users.body) == (own.target, own.body)
-    assert users.headers[: len(own.headers)] == own.headers
+    assert (users.target, users.body) == (ours.target, ours.body)
+    assert users.headers[: len(ours.headers)] == ours.headers

@@ -262,7 +262,7 @@ async def test_redirects_end_after_five(grows):
     ],
     ids=["a redirect without a place", "a head that declares more than the cap"],
 )
-async def test_what_only_looks_like_a_fault_is_an_answer(method, raw, expected):
+async def test_what_only_looks_like_a_fault_is_a_response(method, raw, expected):
     result, _ = await outcome(replying(raw), method)
 
     assert (result.status, result.content) == expected

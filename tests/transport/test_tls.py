@@ -32,10 +32,10 @@ def theirs(tmp_path_factory):
 
 async def called_with(server, *certificates, **settings):
     """Return the results of calls one after another, each with a client certificate or None."""
-    known = Settings(base_url=server.url, timeout=5.0, **settings)
-    given = [Context(credentials={"cert": one} if one else {}) for one in certificates]
-    async with load_tools(MUTUAL, settings=known) as toolset:
-        return [await toolset["call"].execute({}, context=one) for one in given]
+    all_settings = Settings(base_url=server.url, timeout=5.0, **settings)
+    contexts = [Context(credentials={"cert": one} if one else {}) for one in certificates]
+    async with load_tools(MUTUAL, settings=all_settings) as toolset:
+        return [await toolset["call"].execute({}, context=one) for one in contexts]
 
 
 def lonely(folder):
@@ -74,22 +74,22 @@ async def test_a_certificate_that_is_not_accepted_is_a_connection_error(
 
 @pytest.mark.parametrize("early", [True, False], ids=["before TLS begins", "as an answer"])
 async def test_plain_http_behind_an_https_address_is_not_taken(early, ours):
-    heard = []
+    pieces = []
 
     async def speak(peer):
         if not early:
-            heard.append(await peer._reader.read(65536))
+            pieces.append(await peer._reader.read(65536))
         await peer.write(OK)
-        heard.append(await peer._reader.read(65536))
+        pieces.append(await peer._reader.read(65536))
 
     async with Faults(speak) as server:
         result = await called(server.url.replace("http:", "https:"), ca_file=ours.file)
         await server.until(lambda: server.ended == 1)
 
     assert result.error["type"] == "connection"
-    told = "the server does not use TLS" in result.output
-    assert told or (early and "before TLS began" in result.output)
-    assert not any(b"HTTP" in words for words in heard)  # no fallback
+    is_named = "the server does not use TLS" in result.output
+    assert is_named or (early and "before TLS began" in result.output)
+    assert not any(b"HTTP" in words for words in pieces)  # no fallback
     assert server.connections == 1
 
 
@@ -118,10 +118,10 @@ async def test_the_environment_adds_no_authority_unless_it_is_trusted(ours, monk
     monkeypatch.setenv("SSL_CERT_FILE", str(ours.file))
     with TlsServer(ours.server()) as server:
         refused = await called(server.url)
-        taken = await called(server.url, trust_env=True)
+        result = await called(server.url, trust_env=True)
 
     assert refused.error["type"] == "connection"
-    assert taken.success, taken
+    assert result.success, result
 
 
 def test_tls_is_strict_and_writes_no_keys(monkeypatch, tmp_path):
@@ -181,8 +181,8 @@ async def test_a_client_certificate_is_presented_only_by_calls_that_have_it(ours
     optional.verify_mode = ssl.CERT_OPTIONAL
     context = client_tls_context(theirs.client(), ca_file=ours.file)
     with TlsServer(optional) as server:
-        known = {"ca_file": ours.file}
-        await called_with(server, None, context, None, context, **known)
+        trust = {"ca_file": ours.file}
+        await called_with(server, None, context, None, context, **trust)
 
     assert ["client@example.com" in subject for subject, _ in server.requests] == [False, True] * 2
     assert server.greeted == 2
@@ -197,21 +197,21 @@ async def test_two_client_certificates_do_not_share_a_connection(ours, theirs):
 
 
 def test_nobody_is_asked_for_the_password_of_a_key(ours, monkeypatch):
-    given = []
-    monkeypatch.setattr(ssl.SSLContext, "load_cert_chain", lambda *args: given.append(args[3]))
+    passwords = []
+    monkeypatch.setattr(ssl.SSLContext, "load_cert_chain", lambda *args: passwords.append(args[3]))
 
     client_tls_context(ours.client())
 
-    assert given == [""]  # with None, OpenSSL would wait at the terminal
+    assert passwords == [""]  # with None, OpenSSL would wait at the terminal
 
 
 async def test_a_foreign_client_certificate_is_named_and_does_not_make_a_server_trusted(
     ours, theirs
 ):
-    known = {"ca_file": ours.file}
+    trust = {"ca_file": ours.file}
     with TlsServer(ours.server(clients=theirs)) as server, TlsServer(theirs.server()) as other:
-        (refused,) = await called_with(server, {"cert": ours.client()}, **known)
-        (refusing,) = await called_with(other, {"cert": ours.client()}, **known)
+        (refused,) = await called_with(server, {"cert": ours.client()}, **trust)
+        (refusing,) = await called_with(other, {"cert": ours.client()}, **trust)
 
     assert refused.error["type"] == refusing.error["type"] == "connection"
     assert "not accept the client cert" in refused.output
@@ -220,7 +220,7 @@ async def test_a_foreign_client_certificate_is_named_and_does_not_make_a_server_
 
 
 @pytest.mark.parametrize(
-    "given",
+    "files",
     [
         {"cert": "absent.pem"},
         {"cert": "no.pem"},
@@ -232,7 +232,7 @@ async def test_a_foreign_client_certificate_is_named_and_does_not_make_a_server_
     ids=["absent", "no PEM", "no password", "wrong password", "another key", "no authority"],
 )
 async def test_a_client_certificate_that_cannot_be_used_is_refused_without_its_password(
-    given, ours, theirs, tmp_path
+    files, ours, theirs, tmp_path
 ):
     from cryptography.hazmat.primitives import serialization
 
@@ -246,30 +246,30 @@ async def test_a_client_certificate_that_cannot_be_used_is_refused_without_its_p
         serialization.BestAvailableEncryption(b"s3cret"),
     )
     (tmp_path / "locked.pem").write_bytes(plain[plain.index(b"-----BEGIN CERT") :] + locked)
-    cert = {name: tmp_path / file for name, file in given.items() if name in ("cert", "key")}
-    cert |= {"password": given["password"]} if "password" in given else {}
-    authorities = tmp_path / given.get("ca_file", "good.pem")
+    cert = {name: tmp_path / file for name, file in files.items() if name in ("cert", "key")}
+    cert |= {"password": files["password"]} if "password" in files else {}
+    authorities = tmp_path / files.get("ca_file", "good.pem")
     with TlsServer(ours.server()) as server:
         (result,) = await called_with(server, cert, ca_file=authorities)
 
     assert result.error["type"] == "credentials"
-    assert "the client certificate cannot be used" in result.output or "ca_file" in given
+    assert "the client certificate cannot be used" in result.output or "ca_file" in files
     assert "hunter2" not in f"{result}{result.error}{result.metadata}"
     assert server.requests == []
 
 
-async def test_a_large_answer_over_tls_arrives_whole(ours):
+async def test_a_large_response_over_tls_arrives_whole(ours):
     body = b"x" * 3 * 2**20
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n" % len(body)
     with TlsServer(ours.server(), head + body) as server:
-        known = {"ca_file": ours.file}
-        results = await called_with(server, None, None, None, **known)
+        trust = {"ca_file": ours.file}
+        results = await called_with(server, None, None, None, **trust)
 
     assert [result.metadata["truncated"]["chars"] for result in results] == [len(body)] * 3
     assert server.greeted == 1  # nothing is left over that would look like a second answer
 
 
-async def test_a_second_answer_that_comes_later_over_tls_is_nobodys(ours):
+async def test_a_second_response_that_comes_later_over_tls_is_nobodys(ours):
     with TlsServer(ours.server(), later=OK.replace(b"{}", b"[]")) as server:
         async with make_client(Settings(ca_file=ours.file)) as client:
             for _ in range(3):

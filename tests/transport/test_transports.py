@@ -19,12 +19,12 @@ CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
 LAST = b"0\r\n\r\n"
 
 
-def client_of(**members):
-    return make_client(Settings(**members))
+def client_of(**options):
+    return make_client(Settings(**options))
 
 
-async def pieces(*given):
-    for piece in given:
+async def pieces(*parts):
+    for piece in parts:
         yield piece
 
 
@@ -53,19 +53,19 @@ REQUESTS = {
 }  # fmt: skip
 
 
-def request_of(method, url, given):
+def request_of(method, url, options):
     """Return a request; a tuple for its content comes in pieces."""
-    content = given.get("content")
+    content = options.get("content")
     if isinstance(content, tuple):
-        given = {**given, "content": pieces(*content)}
-    return httpx.Request(method, url, **given)
+        options = {**options, "content": pieces(*content)}
+    return httpx.Request(method, url, **options)
 
 
 @pytest.mark.parametrize("name", REQUESTS)
 async def test_a_request_is_sent_as_it_is(recorder, name):
-    method, path, given = REQUESTS[name]
+    method, path, options = REQUESTS[name]
     async with client_of() as client:
-        await client.send(request_of(method, recorder.url + path, given))
+        await client.send(request_of(method, recorder.url + path, options))
 
     [first] = recorder.requests
     assert first.raw.startswith(f"{method.upper()} {path} HTTP/1.1\r\n".encode())
@@ -95,11 +95,11 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 async def test_what_breaks_http_is_not_sent(recorder, name):
-    given = dict(REFUSED[name])
-    method = given.pop("method", "POST")
+    options = dict(REFUSED[name])
+    method = options.pop("method", "POST")
     async with client_of() as client:
         with pytest.raises(httpx.LocalProtocolError):
-            await client.send(request_of(method, recorder.url, given))
+            await client.send(request_of(method, recorder.url, options))
 
         assert not client._transport._open
     assert not any(b"Evil" in request.raw for request in recorder.requests)
@@ -114,7 +114,7 @@ async def test_other_schemes_are_refused(url):
 
 # ---- what is read -----------------------------------------------------------------------------
 
-ANSWERS = {
+RESPONSES = {
     "plain": OK + LENGTH + b"{}",
     "fields as they are written": OK + b"x-LOW:1\r\nX-Low:  a b \t\r\nE:\r\n" + LENGTH + b"{}",
     "no body": OK + b"Content-Length: 0\r\n\r\n",
@@ -309,8 +309,8 @@ async def what_comes(client, method, url):
             content = b"".join([piece async for piece in response.aiter_raw()])
     except (httpx.HTTPError, TimeoutError) as error:
         return [type(error)]
-    told = [response.extensions[name] for name in ("http_version", "reason_phrase")]
-    return [response.status_code, *told, response.headers.raw, content]
+    status_line = [response.extensions[name] for name in ("http_version", "reason_phrase")]
+    return [response.status_code, *status_line, response.headers.raw, content]
 
 
 async def ends_of(text, method, *, closes):
@@ -333,10 +333,10 @@ async def ends_of(text, method, *, closes):
 
 @pytest.mark.long
 @pytest.mark.parametrize("closes", [True, False], ids=["closes", "stays"])
-@pytest.mark.parametrize("name", ANSWERS)
+@pytest.mark.parametrize("name", RESPONSES)
 async def test_no_response_reaches_into_the_next(name, closes):
     for method in METHODS if closes else METHODS[:1]:
-        first, following, _ = await ends_of(ANSWERS[name], method, closes=closes)
+        first, following, _ = await ends_of(RESPONSES[name], method, closes=closes)
 
         assert following == b"next"
         if closes and method == "GET":
@@ -348,17 +348,17 @@ async def test_no_response_reaches_into_the_next(name, closes):
     "name", ["a bare line feed behind a chunk", "a blank before an extension", "a trailer with NUL"]
 )
 async def test_chunks_that_break_http_are_refused(name):
-    ends = await ends_of(ANSWERS[name], "GET", closes=True)
+    ends = await ends_of(RESPONSES[name], "GET", closes=True)
 
     assert ends == [[httpx.RemoteProtocolError], b"next", 2]
 
 
 @pytest.mark.parametrize("name", ["chunks with extensions and trailers", "fields in Latin-1"])
-async def test_an_answer_that_comes_byte_by_byte_is_read_alike(name):
+async def test_a_response_that_comes_byte_by_byte_is_read_alike(name):
     async def drip(peer):
         while True:
             await peer.request()
-            for byte in ANSWERS[name]:
+            for byte in RESPONSES[name]:
                 await peer.write(bytes([byte]))
                 await asyncio.sleep(0)
 
@@ -404,7 +404,7 @@ async def test_nothing_is_kept_of_many_servers():
         assert len(client._transport._open) <= 2
 
 
-async def test_an_answer_that_is_not_read_to_its_end_closes_its_connection():
+async def test_a_response_that_is_not_read_to_its_end_closes_its_connection():
     async def endless(peer):
         await peer.request()
         await peer.write(OK + b"\r\n")
@@ -419,7 +419,7 @@ async def test_an_answer_that_is_not_read_to_its_end_closes_its_connection():
         await server.until(lambda: server.ended == 1)
 
 
-async def test_an_answer_before_the_body_was_sent_ends_the_connection():
+async def test_a_response_before_the_body_was_sent_ends_the_connection():
     async def refuse(peer):
         await peer.write(answer(b"no", status="413 Too Large"))
         await peer.server.until(lambda: bool(peer.server.requests))
@@ -453,7 +453,7 @@ async def test_who_replaces_httpx_for_a_test_is_asked(using):
     assert result.output == [1]
 
 
-async def test_a_double_that_comes_after_a_first_call_answers_the_next(recorder):
+async def test_a_double_that_comes_after_a_first_call_serves_the_next(recorder):
     settings = Settings(base_url=recorder.url)
     async with load_tools(document(), settings=settings) as toolset:
         await toolset["call"].execute({})

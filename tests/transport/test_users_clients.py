@@ -25,16 +25,18 @@ PATHS = {
 @pytest.fixture
 async def client(library, recorder):
     """A client of each package."""
-    async with library.AsyncClient(base_url=recorder.url, headers={"X-Own": "mine"}) as found:
-        yield found
+    async with library.AsyncClient(
+        base_url=recorder.url, headers={"X-Own": "mine"}
+    ) as users_client:
+        yield users_client
 
 
-def loaded(client, **settings):
+def load_with(client, **settings):
     return load_tools(document(PATHS), client=client, retries=0, **settings)
 
 
 async def test_it_gives_a_document_without_servers_its_address(client, recorder):
-    async with loaded(client) as toolset:
+    async with load_with(client) as toolset:
         assert (await toolset.call("list_pets", {})).success
 
     assert recorder.last.header("x-own") == "mine"
@@ -78,7 +80,7 @@ async def test_a_write_is_looked_at_and_guarded_through_it(client, recorder):
     headers = [("Content-Type", "application/json"), ("ETag", '"v1"')]
     recorder.answers.extend([Answer(200, headers, b'{"name": "Rex"}'), Answer(412)])
     asked = []
-    async with loaded(client) as toolset:
+    async with load_with(client) as toolset:
         toolset.add_input_guardrails([require_approval()])
         context = Context(approve=lambda call: asked.append(call.changes) or True)
         result = await toolset.call("put_pets", {"body": {"name": "Max"}}, context=context)
@@ -94,8 +96,11 @@ async def test_what_a_hook_adds_is_masked_in_results(library, recorder):
 
     body = b'{"seen": "Bearer of-the-hook-123"}'
     recorder.answers.append(Answer(200, [("Content-Type", "application/json")], body))
-    own = {"headers": {"X-Own": "mine"}, "event_hooks": {"request": [log_in]}}
-    async with library.AsyncClient(base_url=recorder.url, **own) as client, loaded(client) as tools:
+    options = {"headers": {"X-Own": "mine"}, "event_hooks": {"request": [log_in]}}
+    async with (
+        library.AsyncClient(base_url=recorder.url, **options) as client,
+        load_with(client) as tools,
+    ):
         result = await tools.call("list_pets", {})
 
     assert recorder.last.header("authorization") == "Bearer of-the-hook-123"
@@ -111,7 +116,7 @@ async def test_a_response_that_a_hook_has_closed_is_no_empty_success(library, re
     hooks = {"response": [close]}
     async with (
         library.AsyncClient(base_url=recorder.url, event_hooks=hooks) as client,
-        loaded(client) as tools,
+        load_with(client) as tools,
     ):
         result = await tools.call("list_pets", {})
 
@@ -127,7 +132,7 @@ async def test_a_body_that_a_hook_has_read_is_the_result(library, recorder):
     hooks = {"response": [read]}
     async with (
         library.AsyncClient(base_url=recorder.url, event_hooks=hooks) as client,
-        loaded(client) as tools,
+        load_with(client) as tools,
     ):
         result = await tools.call("list_pets", {})
 
@@ -142,7 +147,7 @@ async def test_urls_with_a_query_do_not_stay_in_memory(library, recorder):
         async with load_tools(paths, client=client, credentials={"key": "s3cret-key"}) as tools:
             assert (await tools.call("list_pets", {})).success
         sizes = [read_cached_url.cache_info().currsize]
-        async with loaded(client) as tools:
+        async with load_with(client) as tools:
             assert (await tools.call("list_pets", {})).success
         sizes.append(read_cached_url.cache_info().currsize)
 
