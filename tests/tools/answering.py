@@ -11,13 +11,13 @@ def fine(_):
     return httpx.Response(200, json={})
 
 
-def answering(source, answer=fine, **options):
+def answering(source, handler=fine, **options):
     """Return the tools of a document, and the list of the requests that they send."""
     sent: list[httpx.Request] = []
 
     def handle(request):
         sent.append(request)
-        return answer(request)
+        return handler(request)
 
     client = httpx.AsyncClient(transport=httpx.MockTransport(handle))
     settings = Settings(**{"base_url": BASE, **options.pop("settings", {})})

@@ -139,18 +139,18 @@ async def test_a_dry_run_sends_nothing_and_returns_the_request(recorder):
 
 
 @pytest.mark.parametrize(
-    ("kind", "given", "length", "told"),
+    ("kind", "arguments", "length", "note"),
     [
         ("application/json", {"n": "x" * 30_000}, 20_100, "10,049 more characters"),
         ("image/png", {"body": {"base64": "//4="}}, 40, "(2 bytes that are not text)"),
     ],
 )
-async def test_a_preview_cuts_a_long_body_and_counts_what_is_no_text(kind, given, length, told):
+async def test_a_preview_cuts_a_long_body_and_counts_what_is_no_text(kind, arguments, length, note):
     toolset = api("http://api.test", kind=kind, dry_run=True)
 
-    result = await toolset["post"].execute(given)
+    result = await toolset["post"].execute(arguments)
 
-    assert told in result.output["body"]
+    assert note in result.output["body"]
     assert len(result.output["body"]) < length
 
 

@@ -33,7 +33,7 @@ def of_parameters(*names, location="query"):
     ],
     ids=lambda names: ascii(names[0]),
 )
-async def test_a_member_of_a_body_is_called_by_its_own_name(names, recorder):
+async def test_a_property_of_a_body_is_called_by_its_own_name(names, recorder):
     async with load_tools(of_body(*names), base_url=recorder.url) as toolset:
         result = await toolset.call("do", dict.fromkeys(names, "x"))
 
@@ -63,7 +63,7 @@ async def test_a_name_in_another_form_of_unicode_is_the_same(recorder):
 @pytest.mark.parametrize(
     "arguments", [{"姓名": "x", "argument_50b5b1": "y"}, {"姓": "x"}, {"姓名": 7}], ids=ascii
 )
-async def test_other_faults_are_still_told(arguments, recorder):
+async def test_other_faults_are_still_reported(arguments, recorder):
     async with load_tools(of_body("姓名"), base_url=recorder.url) as toolset:
         assert "argument_50b5b1" in toolset["do"].input_schema["properties"]
         result = await toolset.call("do", arguments)

@@ -43,9 +43,9 @@ def pets(schemes=None, **options):
     )
     described = document({"/pet": {"get": get}}, components={"securitySchemes": schemes or {}})
     toolset, sent = answering(described, **options)
-    taken: list[ToolCall] = []
-    toolset.add_input_guardrails([lambda call, context: taken.append(call)])
-    return toolset, taken, sent
+    calls: list[ToolCall] = []
+    toolset.add_input_guardrails([lambda call, context: calls.append(call)])
+    return toolset, calls, sent
 
 
 def as_object(value):
@@ -55,18 +55,18 @@ def as_object(value):
     return SimpleNamespace(**{name: as_object(part) for name, part in value.items()})
 
 
-@pytest.mark.parametrize("given", SHAPES.values(), ids=SHAPES)
-async def test_a_toolset_and_a_tool_do_what_a_call_says(given):
-    toolset, taken, sent = pets()
+@pytest.mark.parametrize("call", SHAPES.values(), ids=SHAPES)
+async def test_a_toolset_and_a_tool_do_what_a_call_says(call):
+    toolset, calls, sent = pets()
 
     results = [
-        await toolset.call(given),
-        await toolset.call(as_object(given)),
-        await toolset["get_pet"](given, None),
+        await toolset.call(call),
+        await toolset.call(as_object(call)),
+        await toolset["get_pet"](call, None),
     ]
 
     assert [(result.success, result.tool_call_id) for result in results] == [(True, "call_1")] * 3
-    assert taken == [CALL] * 3
+    assert calls == [CALL] * 3
     assert [str(request.url) for request in sent] == [f"{BASE}/pet?id=3"] * 3
 
 
@@ -95,31 +95,31 @@ async def test_calls_of_the_real_packages_are_read():
         Content.from_function_call("call_1", "get_pet", arguments=JSON),
         CallToolRequestParams(name="get_pet", arguments={"id": 3}),
     ]
-    toolset, taken, _ = pets()
+    toolset, seen, _ = pets()
 
     for call in calls:
         assert (await toolset.call(call)).success
 
-    assert taken == [*[CALL] * 9, CALL.model_copy(update={"id": ""})]
+    assert seen == [*[CALL] * 9, CALL.model_copy(update={"id": ""})]
 
 
 @pytest.mark.parametrize(
-    "given",
+    "call",
     [
         *("get_pet", {"name": "get_pet"}),
         *({"name": "get_pet", "arguments": none} for none in (None, "", "  ", {}, "{}")),
         {"name": "get_pet", "arguments": {}, "input": {"id": 3}},
     ],
 )
-async def test_a_call_without_arguments_has_none(given):
-    toolset, taken, _ = pets()
+async def test_a_call_without_arguments_has_none(call):
+    toolset, calls, _ = pets()
 
-    assert (await toolset.call(given)).success
-    assert taken == [ToolCall(name="get_pet")]
+    assert (await toolset.call(call)).success
+    assert calls == [ToolCall(name="get_pet")]
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("call", "message"),
     [
         *((given, "no tool name") for given in (None, 5, {}, {"name": ""}, {"name": 5})),
         *(({"name": "x", "arguments": text}, "not valid JSON") for text in ("{", "NaN")),
@@ -127,21 +127,21 @@ async def test_a_call_without_arguments_has_none(given):
         ({"name": "get_pets", "id": "call_1"}, "get_pet"),
     ],
 )
-async def test_what_is_no_call_and_unknown_tools_are_error_results(given, said):
+async def test_what_is_no_call_and_unknown_tools_are_error_results(call, message):
     toolset, _, sent = pets()
 
-    results = [await toolset.call(given), await toolset["get_pet"](given, None)]
+    results = [await toolset.call(call), await toolset["get_pet"](call, None)]
 
     assert [result.error["type"] for result in results] == ["invalid_input"] * 2
-    assert said in str(results[0])
+    assert message in str(results[0])
     assert sent == []
 
 
-async def test_arguments_that_are_no_json_and_unknown_tools_are_answered_for_their_call():
+async def test_arguments_that_are_no_json_and_unknown_tools_get_the_result_of_their_call():
     toolset, _, _ = pets()
-    given = {"id": "call_1", "function": {"name": "get_pet", "arguments": '{"id": 3'}}
+    call = {"id": "call_1", "function": {"name": "get_pet", "arguments": '{"id": 3'}}
 
-    results = [await toolset.call(given), await toolset["get_pet"](given, None)]
+    results = [await toolset.call(call), await toolset["get_pet"](call, None)]
     unknown = await toolset.call({"name": "get_pets", "id": "call_1"})
 
     assert all("not valid JSON" in str(result) for result in results)
@@ -157,9 +157,9 @@ class Hostile:
     def __getattr__(self, name: str) -> Any:
         if name == self._failing:
             raise RuntimeError("hunter2")
-        known = {"id": "call_1", "name": "get_pet", "arguments": {"id": 3}}
-        if name in known:
-            return known[name]
+        fields = {"id": "call_1", "name": "get_pet", "arguments": {"id": 3}}
+        if name in fields:
+            return fields[name]
         raise AttributeError(name)
 
 
@@ -171,7 +171,7 @@ class HostileMapping(dict[str, Any]):
 
 
 @pytest.mark.parametrize(
-    "given",
+    "call",
     [
         Hostile("name"),
         Hostile("arguments"),
@@ -181,11 +181,11 @@ class HostileMapping(dict[str, Any]):
         {"id": "call_1", "name": "get_pet", "arguments": HostileMapping(id=3)},
     ],
 )
-async def test_a_hostile_call_is_a_result_like_any_other(given):
+async def test_a_hostile_call_is_a_result_like_any_other(call):
     toolset, _, _ = pets()
     toolset.definitions("openai_strict")
 
-    for result in (await toolset.call(given), await toolset["get_pet"](given, None)):
+    for result in (await toolset.call(call), await toolset["get_pet"](call, None)):
         assert result.success or result.error["type"] == "invalid_input"
         assert "hunter2" not in result.model_dump_json()
 

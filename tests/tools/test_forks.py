@@ -51,8 +51,8 @@ async def run(program, *arguments):
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
-    said, errors = await asyncio.wait_for(process.communicate(), 300)
-    return said.decode(), errors.decode()
+    output, errors = await asyncio.wait_for(process.communicate(), 300)
+    return output.decode(), errors.decode()
 
 
 async def test_children_of_a_process_that_has_called_make_their_own_calls(recorder):

@@ -63,7 +63,9 @@ TWO = {"/x": {"get": operation(), "delete": operation()}}
 async def test_input_guardrails_see_the_call_in_order_and_wrong_input_reaches_none():
     api, seen, context = Api(), [], Context(state="mine")
     for number in (1, 2):
-        api.tool.add_input_guardrails([lambda *given, number=number: seen.append((number, *given))])
+        api.tool.add_input_guardrails(
+            [lambda *arguments, number=number: seen.append((number, *arguments))]
+        )
 
     assert (await api.tool.execute({})).is_error
     assert seen == []
@@ -90,12 +92,12 @@ def age_as_call(call, _):
 async def test_a_guardrail_changes_the_arguments(guard):
     api = Api()
     api.tool.add_input_guardrails([guard])
-    given = {"name": "Rex"}
+    arguments = {"name": "Rex"}
 
-    assert (await api.tool.execute(given)).success
+    assert (await api.tool.execute(arguments)).success
 
     assert api.sent == ['{"name":"Rex","age":3}']
-    assert given == {"name": "Rex"}
+    assert arguments == {"name": "Rex"}
 
 
 def refuse(*_):
@@ -115,7 +117,7 @@ def nonsense(*_):
 
 
 @pytest.mark.parametrize(
-    ("guard", "kind", "said"),
+    ("guard", "kind", "excerpt"),
     [
         (lambda *_: {"name": 5}, "invalid_input", "/name"),
         (refuse, "denied", "not on Sundays"),
@@ -125,15 +127,15 @@ def nonsense(*_):
         (nonsense, "denied", "nonsense returned no verdict"),
     ],
 )
-async def test_a_guardrail_refuses_a_call(guard, kind, said, caplog):
+async def test_a_guardrail_refuses_a_call(guard, kind, excerpt, caplog):
     api = Api()
     api.tool.add_input_guardrails([guard])
 
     with caplog.at_level(logging.ERROR):
-        told = await api.refuses(kind)
+        message = await api.refuses(kind)
 
-    assert said in told
-    assert "hunter2" not in told
+    assert excerpt in message
+    assert "hunter2" not in message
     assert (guard.__name__ in caplog.text) is (guard in (fail, nonsense))
     assert api.sent == []
 
@@ -154,7 +156,7 @@ async def test_an_output_guardrail_sees_and_replaces_every_result(status):
         assert "words" not in await withheld.refuses()
 
 
-async def test_functions_for_failures_see_whatever_fails_and_the_first_answer_decides():
+async def test_functions_for_failures_see_whatever_fails_and_the_first_result_decides():
     api, seen = Api(404), []
 
     async def note(error: Exception, context: Any):
@@ -167,9 +169,9 @@ async def test_functions_for_failures_see_whatever_fails_and_the_first_answer_de
     assert str(await api.tool.execute({"name": "Rex"}, context="here")) == "handled here"
     assert str(await api.tool.execute({}, context="here")) == "handled here"
 
-    answered, refused = seen
-    assert isinstance(answered, CallError)
-    assert (answered.kind, answered.facts["status"]) == ("http", 404)
+    failure, refused = seen
+    assert isinstance(failure, CallError)
+    assert (failure.kind, failure.facts["status"]) == ("http", 404)
     assert isinstance(refused, InputError)
 
 
@@ -219,7 +221,7 @@ def test_a_rule_says_which_tools_need_approval(rule):
         require_approval("DELETE")
 
 
-class Own(OperationTool):
+class PlainTool(OperationTool):
     """A tool for subclasses with steps of their own; the rest is another tool's."""
 
     def __init__(self, tool: OperationTool):
@@ -233,18 +235,20 @@ class Own(OperationTool):
 
 
 @pytest.mark.parametrize(
-    ("step", "given", "kind"),
+    ("step", "outcome", "kind"),
     [
         ("run", {"success": True}, "protocol"),
         *(("on_invoke", verdict, "denied") for verdict in (False, 0, "", {}, "no")),
     ],
 )
-async def test_a_step_of_a_subclass_that_gives_something_else_is_an_error_result(step, given, kind):
+async def test_a_step_of_a_subclass_that_gives_something_else_is_an_error_result(
+    step, outcome, kind
+):
     async def other(*_: Any) -> Any:
-        return given
+        return outcome
 
     api = Api()
-    tool = type("Sub", (Own,), {step: other})(api.tool)
+    tool = type("Sub", (PlainTool,), {step: other})(api.tool)
 
     result = await tool.execute({"name": "Rex"})
 

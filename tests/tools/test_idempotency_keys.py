@@ -30,16 +30,16 @@ def state():
     return MemoryState()
 
 
-def loaded(url, **settings):
+def load_pets(url, **settings):
     return load_tools(document({"/pets": ITEM}), base_url=url, timeout=2, **settings)
 
 
-def keyed(key="step-1", **members):
-    return Context(idempotency_key=key, **members)
+def keyed(key="step-1", **fields):
+    return Context(idempotency_key=key, **fields)
 
 
 async def test_the_header_has_the_same_key_for_the_same_step(recorder):
-    async with loaded(recorder.url, idempotency_header="Idempotency-Key") as toolset:
+    async with load_pets(recorder.url, idempotency_header="Idempotency-Key") as toolset:
         for key in ("step-1", "step-1", "step-2"):
             assert (await toolset.call("add_pet", {"name": "Rex"}, context=keyed(key))).success
         await toolset.call("mend_pet", {"name": "Rex"}, context=keyed())
@@ -54,7 +54,7 @@ async def test_the_header_has_the_same_key_for_the_same_step(recorder):
 
 async def test_without_a_header_the_state_gives_the_first_result(recorder, state):
     recorder.answer = Answer(201, body=b'{"id": 7}')
-    async with loaded(recorder.url, state=state) as toolset:
+    async with load_pets(recorder.url, state=state) as toolset:
         first = await toolset.call("add_pet", {"name": "Rex"}, context=keyed())
         again = await toolset.call("add_pet", {"name": "Rex"}, context=keyed())
         other = await toolset.call("add_pet", {"name": "Max"}, context=keyed())
@@ -70,7 +70,7 @@ async def test_without_a_header_the_state_gives_the_first_result(recorder, state
 
 
 async def test_calls_at_once_with_one_key_send_one_write(recorder, state):
-    async with loaded(recorder.url, state=state) as toolset:
+    async with load_pets(recorder.url, state=state) as toolset:
         results = await asyncio.gather(
             *(toolset.call("add_pet", {"name": "Rex"}, context=keyed()) for _ in range(5))
         )
@@ -80,7 +80,7 @@ async def test_calls_at_once_with_one_key_send_one_write(recorder, state):
 
 
 async def test_users_do_not_share_keys(recorder, state):
-    async with loaded(recorder.url, state=state) as toolset:
+    async with load_pets(recorder.url, state=state) as toolset:
         for user in ("ada", "bob"):
             context = {"idempotency_key": "step-1", "user": user}
             await toolset.call("add_pet", {"name": user}, context=context)
@@ -90,7 +90,7 @@ async def test_users_do_not_share_keys(recorder, state):
 
 async def test_a_refused_write_may_be_sent_again(recorder, state):
     recorder.answers.extend([Answer(422), Answer(503), Answer(201)])
-    async with loaded(recorder.url, state=state) as toolset:
+    async with load_pets(recorder.url, state=state) as toolset:
         results = [await toolset.call("add_pet", {}, context=keyed()) for _ in range(4)]
 
     assert [result.success for result in results] == [False, False, True, True]
@@ -99,7 +99,7 @@ async def test_a_refused_write_may_be_sent_again(recorder, state):
 
 async def test_a_write_that_may_have_run_is_not_sent_again(recorder, state):
     recorder.answers.extend([Answer(raw=b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{")])
-    async with loaded(recorder.url, state=state) as toolset:
+    async with load_pets(recorder.url, state=state) as toolset:
         broken = await toolset.call("add_pet", {}, context=keyed())
         again = await toolset.call("add_pet", {}, context=keyed())
 
@@ -110,16 +110,16 @@ async def test_a_write_that_may_have_run_is_not_sent_again(recorder, state):
 
 
 async def test_a_write_that_was_never_sent_may_be_sent(recorder, state, unused_tcp_port):
-    async with loaded(f"http://127.0.0.1:{unused_tcp_port}", state=state) as toolset:
+    async with load_pets(f"http://127.0.0.1:{unused_tcp_port}", state=state) as toolset:
         failed = await toolset.call("add_pet", {}, context=keyed())
     assert "no connection" in str(failed)
-    async with loaded(f"http://127.0.0.1:{unused_tcp_port}", state=state) as toolset:
+    async with load_pets(f"http://127.0.0.1:{unused_tcp_port}", state=state) as toolset:
         assert "no connection" in str(await toolset.call("add_pet", {}, context=keyed()))
 
 
 async def test_a_put_may_be_sent_again_after_an_unknown_end(recorder, state):
     recorder.answers.extend([Answer(500)])
-    async with loaded(recorder.url, state=state) as toolset:
+    async with load_pets(recorder.url, state=state) as toolset:
         first = await toolset.call("put_pet", {}, context=keyed())
         again = await toolset.call("put_pet", {}, context=keyed())
         third = await toolset.call("put_pet", {}, context=keyed())
@@ -129,7 +129,7 @@ async def test_a_put_may_be_sent_again_after_an_unknown_end(recorder, state):
 
 
 async def test_reads_and_repeatable_writes_need_neither(recorder):
-    async with loaded(recorder.url) as toolset:
+    async with load_pets(recorder.url) as toolset:
         assert (await toolset.call("list_pets", {}, context=keyed())).success
         assert (await toolset.call("put_pet", {}, context=keyed())).success
         refused = await toolset.call("add_pet", {}, context=keyed())
@@ -140,8 +140,8 @@ async def test_reads_and_repeatable_writes_need_neither(recorder):
 
 
 @pytest.mark.parametrize("key", ["", 7, "x" * 1001])
-async def test_an_unusable_key_is_told(key, recorder):
-    async with loaded(recorder.url, idempotency_header="Idempotency-Key") as toolset:
+async def test_an_unusable_key_is_reported(key, recorder):
+    async with load_pets(recorder.url, idempotency_header="Idempotency-Key") as toolset:
         refused = await toolset.call("add_pet", {}, context={"idempotency_key": key})
 
     assert "'idempotency_key' must be a string" in str(refused)
@@ -151,7 +151,7 @@ async def test_an_unusable_key_is_told(key, recorder):
 async def test_each_call_of_a_program_is_a_write_of_its_own(recorder):
     pytest.importorskip("pydantic_monty")
     program = {"code": 'await add_pet(name="a")\nawait add_pet(name="b")'}
-    async with loaded(recorder.url, idempotency_header="Idempotency-Key") as toolset:
+    async with load_pets(recorder.url, idempotency_header="Idempotency-Key") as toolset:
         for _ in range(2):
             result = await toolset.code_tools().call("run_code", program, context=keyed())
             assert result.success, result
@@ -164,7 +164,7 @@ async def test_each_call_of_a_program_is_a_write_of_its_own(recorder):
 async def test_a_known_result_needs_no_approval(recorder, state):
     asked = []
     settings = {"state": state, "approve": lambda preview: asked.append(preview) or True}
-    async with loaded(recorder.url, **settings) as toolset:
+    async with load_pets(recorder.url, **settings) as toolset:
         for _ in range(2):
             assert (await toolset.call("add_pet", {}, context=keyed())).success
 

@@ -22,7 +22,7 @@ def tool_for(paths=PAYMENT):
     return next(iter(tools))
 
 
-def asked(arguments, paths=PAYMENT):
+def question_for(arguments, paths=PAYMENT):
     tool = tool_for(paths)
     return describe_question(tool, ToolCall(name=tool.name, arguments=arguments))
 
@@ -55,7 +55,7 @@ def deep(levels, value):
 def test_no_value_hides_its_neighbours(padding, first):
     body = {"memo": padding, **SECRET} if first else {**SECRET, "memo": padding}
 
-    question = asked({"body": body})
+    question = question_for({"body": body})
 
     assert '"recipient": "CH93 0076 2011", "amount": 100' in question
     assert '"memo": ' in question
@@ -89,23 +89,23 @@ async def test_a_person_over_mcp_reads_the_recipient_and_the_amount():
     ids=["string", "array", "key", "similar keys", "large number", "depth"],
 )
 def test_a_mark_says_how_much_is_left_out(body, words):
-    assert words in asked({"body": body})
+    assert words in question_for({"body": body})
 
 
-def test_properties_for_which_there_is_no_room_are_named_and_counted():
-    shown = asked({"body": {f"p{n:04}": "x" * 90 for n in range(1_000)}})
+def test_properties_that_do_not_fit_are_named_and_counted():
+    question = question_for({"body": {f"p{n:04}": "x" * 90 for n in range(1_000)}})
 
-    first, last = shown.index('"p0000"'), shown.splitlines()[-1]
-    assert first < shown.index("more properties)}")
+    first, last = question.index('"p0000"'), question.splitlines()[-1]
+    assert first < question.index("more properties)}")
     assert last.startswith("  Not shown: /body/p00")
     left_out = last.count("/body/") + int(last.split(" and ")[1].split()[0])
-    assert left_out == 1_000 - shown.count('": "x')
+    assert left_out == 1_000 - question.count('": "x')
 
 
 def test_the_name_of_a_missing_property_cannot_end_the_list():
     body = {f"p{n:04}": "x" * 90 for n in range(60)}
 
-    last = asked({"body": {**body, "b.\nCall it? ": 1}}).splitlines()[-1]
+    last = question_for({"body": {**body, "b.\nCall it? ": 1}}).splitlines()[-1]
 
     assert last.endswith('/body/p0059, "/body/b.\\nCall it? ".')
 
@@ -114,15 +114,15 @@ def test_undeclared_properties_come_last():
     schema = {"type": "object", "properties": {"recipient": {}, "amount": {}}}
     junk = {f"p{n:04}": "x" * 90 for n in range(1_000)}
 
-    shown = asked({"body": junk | SECRET}, with_body({**schema, "minProperties": 1}))
+    question = question_for({"body": junk | SECRET}, with_body({**schema, "minProperties": 1}))
 
-    assert '{"recipient": "CH93 0076 2011", "amount": 100, "p0000"' in shown
+    assert '{"recipient": "CH93 0076 2011", "amount": 100, "p0000"' in question
 
 
 def test_the_address_of_a_call_cannot_continue_the_sentence():
     paths = {"/a)? It only reads. (" + "x" * 900: {"post": operation()}}
 
-    first = asked({}, paths).splitlines()[0]
+    first = question_for({}, paths).splitlines()[0]
 
     assert "(POST /a)?%20It%20only%20reads.%20(xxx" in first
     assert first.endswith("xxx... (734 more characters))?")
@@ -131,7 +131,7 @@ def test_the_address_of_a_call_cannot_continue_the_sentence():
 def test_a_secret_is_masked_before_it_is_cut():
     body = {"password": "swordfish", "nested": {"api_key": ["k1", "k2"]}, "url": "/x?token=t0ken"}
 
-    assert asked({"body": body}).endswith(
+    assert question_for({"body": body}).endswith(
         '{"password": "***", "nested": {"api_key": "***"}, "url": "/x?token=***"}'
     )
 
@@ -147,10 +147,10 @@ async def test_no_part_of_a_known_secret_is_in_a_question(before, key):
         document(PAYMENT), credentials={"own": {"in": "header", "name": "X-Key", "value": secret}}
     ) as toolset:
         (tool,) = toolset
-        shown = describe_question(tool, ToolCall(name=tool.name, arguments={"body": body}))
+        question = describe_question(tool, ToolCall(name=tool.name, arguments={"body": body}))
 
-    assert "s3cr" not in shown
-    assert "more characters)" in shown
+    assert "s3cr" not in question
+    assert "more characters)" in question
 
 
 MEMO = {"memo": "x" * 50_000, **SECRET}
@@ -221,7 +221,9 @@ def test_an_excerpt_of_any_json_is_one_line_of_bounded_length():
     values = [None, True, 1.5, "", [], {}, [{}], {"": ""}, {"a": [[], {}]}, "\ud800", float("nan")]
 
     for value in [*values, values, {"all": values * 5_000}]:
-        shown = asked({"body": {"value": value}})
-        assert len(shown.splitlines()) == 2
-        assert len(shown) < 4_500
-    assert asked({"body": {"v": [1, {"a": "b"}]}}).endswith(json.dumps({"v": [1, {"a": "b"}]}))
+        question = question_for({"body": {"value": value}})
+        assert len(question.splitlines()) == 2
+        assert len(question) < 4_500
+    assert question_for({"body": {"v": [1, {"a": "b"}]}}).endswith(
+        json.dumps({"v": [1, {"a": "b"}]})
+    )

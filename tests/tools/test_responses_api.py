@@ -41,14 +41,14 @@ DOCUMENT = document(
 )
 
 
-def pets(answer=lambda _: httpx.Response(200, json={"id": 3, "name": "Rex"}), **options):
-    return answering(DOCUMENT, answer, **options)
+def pets(handler=lambda _: httpx.Response(200, json={"id": 3, "name": "Rex"}), **options):
+    return answering(DOCUMENT, handler, **options)
 
 
-def call(name, call_id, **members):
-    arguments = json.dumps(members.pop("arguments", {"id": 3}))
+def call(name, call_id, **fields):
+    arguments = json.dumps(fields.pop("arguments", {"id": 3}))
     return {"type": "function_call", "name": name, "call_id": call_id, "arguments": arguments,
-            **members}  # fmt: skip
+            **fields}  # fmt: skip
 
 
 @pytest.fixture(scope="module")

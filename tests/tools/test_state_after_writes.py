@@ -42,7 +42,7 @@ def broken(state, how):
     return act
 
 
-def mended(state):
+def restore_state(state):
     state.is_gone = state.hangs = False
 
 
@@ -52,7 +52,7 @@ async def test_a_write_with_a_key_keeps_its_result_and_is_not_sent_again():
     async with api.tools(state=state) as tools:
         first = await tools.call("add_pet", context=KEYED)
         away = await tools.call("add_pet", context=KEYED)
-        mended(state)
+        restore_state(state)
         again = await tools.call("add_pet", context=KEYED)
 
     assert first.output == {"id": 7}

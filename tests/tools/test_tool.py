@@ -36,8 +36,8 @@ def ok(request):
     return httpx.Response(200, json={"sent": request.content.decode()})
 
 
-def pets(answer=ok):
-    toolset, _ = answering(document(with_body(PET)), answer)
+def pets(handler=ok):
+    toolset, _ = answering(document(with_body(PET)), handler)
     return toolset
 
 
@@ -48,7 +48,7 @@ def raising(error):
     return pets(fail)["post_x"]
 
 
-async def test_arguments_become_a_request_and_the_answer_a_result():
+async def test_arguments_become_a_request_and_the_response_a_result():
     result = await pets()["post_x"].execute({"name": "Rex", "tag": None})
 
     assert isinstance(result, ToolResult)
@@ -60,26 +60,26 @@ async def test_arguments_become_a_request_and_the_answer_a_result():
 
 
 async def test_the_call_id_is_taken_out_and_given_back_and_the_input_is_not_changed():
-    given = {"name": "Rex", "_tool_call_id": "call_7"}
-    before = copy.deepcopy(given)
+    arguments = {"name": "Rex", "_tool_call_id": "call_7"}
+    before = copy.deepcopy(arguments)
 
-    result = await pets()["post_x"].execute(given)
+    result = await pets()["post_x"].execute(arguments)
 
     assert result.tool_call_id == "call_7"
     assert result.output == {"sent": '{"name":"Rex"}'}
-    assert given == before
+    assert arguments == before
 
 
 @pytest.mark.parametrize(
-    ("call_id", "told"),
+    ("call_id", "expected"),
     [(5, "5"), (None, ""), (True, ""), (["x"], ""), ({"a": 1}, ""), ("x" * 10**6, "x" * 10**6)],
     ids=["number", "null", "boolean", "list", "object", "huge"],
 )
-async def test_an_odd_call_id_is_never_sent(call_id, told):
+async def test_an_odd_call_id_is_never_sent(call_id, expected):
     result = await pets()["post_x"].execute({"name": "Rex", "_tool_call_id": call_id})
 
     assert result.output == {"sent": '{"name":"Rex"}'}
-    assert result.tool_call_id == told
+    assert result.tool_call_id == expected
 
 
 class Raising(dict[str, Any]):
@@ -105,27 +105,27 @@ class Hostile(Mapping[str, Any]):
 
 
 @pytest.mark.parametrize(
-    ("given", "call_id"), [(Raising(name="Rex", _tool_call_id="c1"), "c1"), (Hostile(), "")]
+    ("arguments", "call_id"), [(Raising(name="Rex", _tool_call_id="c1"), "c1"), (Hostile(), "")]
 )
 @pytest.mark.parametrize("name", ["post_x", "unknown"])
-async def test_input_whose_own_code_fails_is_an_error_result(given, call_id, name):
-    result = await pets().call(name, given)
+async def test_input_whose_own_code_fails_is_an_error_result(arguments, call_id, name):
+    result = await pets().call(name, arguments)
 
     # A dict is read as one, past methods of its own.
-    assert result.is_error is (isinstance(given, Hostile) or name == "unknown")
+    assert result.is_error is (isinstance(arguments, Hostile) or name == "unknown")
     assert result.tool_call_id == call_id
 
 
 @pytest.mark.parametrize(
-    ("given", "named"),
+    ("arguments", "named"),
     [({}, "/name"), ({"name": "Rex", "age": "old"}, "/age"), ({"name": "Rex", "zzz": 1}, "zzz"),
      (None, ""), ([], ""), ("{}", ""), (3, "")],
     ids=repr,
 )  # fmt: skip
-async def test_input_that_does_not_fit_is_an_error_result_that_names_it(given, named):
+async def test_input_that_does_not_fit_is_an_error_result_that_names_it(arguments, named):
     toolset, sent = answering(document(with_body(PET)))
 
-    result = await toolset["post_x"].execute(given)
+    result = await toolset["post_x"].execute(arguments)
 
     assert result.is_error
     assert result.error["type"] == "invalid_input"
@@ -237,7 +237,7 @@ async def contents(body, media_type, status=200):
     return (await toolset["get_x"].execute({})).as_content()
 
 
-async def test_images_and_the_parts_of_an_answer_are_contents_of_their_own():
+async def test_images_and_the_parts_of_a_response_are_contents_of_their_own():
     text, image = await contents(PARTS, "multipart/form-data; boundary=b")
 
     assert isinstance(text, TextContent)
@@ -246,22 +246,22 @@ async def test_images_and_the_parts_of_an_answer_are_contents_of_their_own():
 
 
 @pytest.mark.parametrize(
-    ("body", "media_type", "status", "told"),
+    ("body", "media_type", "status", "text"),
     [
         (b'{"message": "no such pet"}', "application/json", 404, "no such pet"),
         (PNG, "image/tiff", 200, "image/tiff"),
         (PNG, "application/pdf", 200, "application/pdf"),
     ],
 )
-async def test_errors_and_bytes_that_no_provider_shows_are_text(body, media_type, status, told):
+async def test_errors_and_bytes_that_no_provider_shows_are_text(body, media_type, status, text):
     (content,) = await contents(body, media_type, status)
 
     assert isinstance(content, TextContent)
-    assert told in content.text
+    assert text in content.text
 
 
 @pytest.mark.parametrize(
-    "members",
+    "fields",
     [
         {"base64": CODED},
         {"base64": CODED, "bytes": 9, "more": 1},
@@ -271,7 +271,7 @@ async def test_errors_and_bytes_that_no_provider_shows_are_text(body, media_type
         {"file": "/tmp/x.png", "bytes": 9},
     ],
 )
-def test_only_bytes_as_answers_show_them_are_images(members):
-    (content,) = ToolResult.ok({"media_type": "image/png", **members}).as_content()
+def test_only_bytes_as_responses_show_them_are_images(fields):
+    (content,) = ToolResult.ok({"media_type": "image/png", **fields}).as_content()
 
     assert isinstance(content, TextContent)

@@ -45,16 +45,16 @@ def test_a_tool_is_found_by_what_a_user_knows_of_it(toolset, typed, name):
 
 @pytest.mark.parametrize("typed", ["badThing", "bad_thing", "GET /bad/{petId}", "get /bad/{x}"])
 def test_a_skipped_operation_is_explained_where_its_name_is_used(toolset, typed):
-    said = f"no tool is called {typed!r}: GET /bad/{{petId}} {WHY}"
+    message = f"no tool is called {typed!r}: GET /bad/{{petId}} {WHY}"
 
     with pytest.raises(KeyError) as raised:
         toolset[typed]
     result = asyncio.run(toolset.call(typed, {}))
     pages = asyncio.run(toolset.pages(typed).collect())
 
-    assert raised.value.args[0].startswith(said)
-    assert result.output.startswith(said)
-    assert pages.output.startswith(said)
+    assert raised.value.args[0].startswith(message)
+    assert result.output.startswith(message)
+    assert pages.output.startswith(message)
 
 
 def test_a_path_item_that_cannot_be_read_is_explained(toolset):

@@ -44,7 +44,7 @@ def pending(call):
     raise PendingApproval(f"{call.name}?")
 
 
-async def ran(code, program, **context):
+async def run_program(code, program, **context):
     return await code.call("run_code", {"code": program}, context=Context(**context))
 
 
@@ -54,18 +54,20 @@ async def test_the_programs_of_one_user_leave_places_for_others():
     gate, toolset = Gate("alice"), Shop().toolset()
     toolset.add_input_guardrails([gate])
     code = toolset.code_tools()
-    sleeping = [asyncio.create_task(ran(code, "await get_user(1)", user="alice")) for _ in range(8)]
+    sleeping = [
+        asyncio.create_task(run_program(code, "await get_user(1)", user="alice")) for _ in range(8)
+    ]
     await gate.until(8)
 
-    refused = await ran(code, "1", user="alice")
-    others = [await ran(code, "1", user=name) for name in ("bob", "carol")]
+    refused = await run_program(code, "1", user="alice")
+    other_results = [await run_program(code, "1", user=name) for name in ("bob", "carol")]
     are_running = [not task.done() for task in sleeping]
     gate.opened.set()
     ended = await asyncio.gather(*sleeping)
 
     assert refused.error["type"] == "rate_limited"
     assert "8 of your programs are already running" in refused.error["message"]
-    assert [result.output for result in others] == [1, 1]
+    assert [result.output for result in other_results] == [1, 1]
     assert all(are_running)
     assert [result.output for result in ended] == [{"name": "u1"}] * 8
 
@@ -76,12 +78,12 @@ async def test_the_questions_of_one_user_end_no_program_of_another():
     toolset = Shop().toolset()
     toolset.add_input_guardrails([require_approval()])
     code, program = toolset.code_tools(), "await delete_user(7)"
-    bobs = await ran(code, program, approve=pending, user="bob")
-    alices = [await ran(code, program, approve=pending, user="alice") for _ in range(17)]
+    bobs = await run_program(code, program, approve=pending, user="bob")
+    alices = [await run_program(code, program, approve=pending, user="alice") for _ in range(17)]
 
     def go_on(waiting, user):
         run = waiting.metadata["run"]
-        return ran(code, program, approve=lambda _: True, resume=run, user=user)
+        return run_program(code, program, approve=lambda _: True, resume=run, user=user)
 
     bob = await go_on(bobs, "bob")
     first, second, third, last = [await go_on(alices[n], "alice") for n in (0, 1, 2, -1)]
@@ -104,22 +106,22 @@ async def test_the_variables_of_one_user_push_out_none_of_another(monkeypatch):
     for number in range(6):
         alice = {"user": "alice", "conversation": f"a{number}"}
         await code.call("run_code", {"code": "x = 2"}, context=alice)
-    found = {
+    results = {
         name: await code.call(
             "run_code", {"code": "x"}, context={"user": user, "conversation": name}
         )
         for name, user in (("b", "bob"), ("a0", "alice"), ("a5", "alice"))
     }
 
-    assert found["b"].output == 1
-    assert found["a0"].is_error
-    assert found["a5"].output == 2
+    assert results["b"].output == 1
+    assert results["a0"].is_error
+    assert results["a5"].output == 2
 
 
 async def test_the_slow_calls_of_one_user_leave_slots_for_others():
     arrived, opened, users = asyncio.Event(), asyncio.Event(), []
 
-    async def answer(request):
+    async def respond(request):
         users.append(request.headers["authorization"])
         if users.count("Bearer alice") == 2:
             arrived.set()
@@ -127,7 +129,7 @@ async def test_the_slow_calls_of_one_user_leave_slots_for_others():
             await opened.wait()
         return httpx.Response(200, json=[])
 
-    def called(user):
+    def call_as(user):
         context = Context(user=user, credentials={"key": user})
         return tools.call("list_pets", context=context)
 
@@ -138,18 +140,18 @@ async def test_the_slow_calls_of_one_user_leave_slots_for_others():
         components={"securitySchemes": scheme},
         security=[{"key": []}],
     )
-    client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+    client = httpx.AsyncClient(transport=httpx.MockTransport(respond))
     async with client, load_tools(about, client=client, concurrency=4) as tools:
-        flood = [asyncio.create_task(called("alice")) for _ in range(20)]
+        flood = [asyncio.create_task(call_as("alice")) for _ in range(20)]
         await asyncio.wait_for(arrived.wait(), 20)
-        others = await asyncio.gather(*(called(name) for name in ("bob", "carol", "dan")))
+        other_results = await asyncio.gather(*(call_as(name) for name in ("bob", "carol", "dan")))
         before = users.count("Bearer alice")
         given_up = flood.pop()
         given_up.cancel()
         opened.set()
         ended = await asyncio.gather(*flood)
 
-    assert all(result.success for result in others)
+    assert all(result.success for result in other_results)
     assert before == 2
     assert all(result.success for result in ended)
     assert users.count("Bearer alice") == 19
@@ -158,11 +160,11 @@ async def test_the_slow_calls_of_one_user_leave_slots_for_others():
 async def test_callers_without_a_name_have_all_slots():
     barrier = asyncio.Barrier(4)
 
-    async def answer(_):
+    async def respond(_):
         await barrier.wait()
         return httpx.Response(200, json=[])
 
-    client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+    client = httpx.AsyncClient(transport=httpx.MockTransport(respond))
     settings = {"base_url": "https://api.example.com", "concurrency": 4}
     async with client, load_tools(document(PATHS), client=client, **settings) as tools:
         results = await asyncio.gather(*(tools.call("list_pets") for _ in range(8)))

@@ -81,9 +81,9 @@ def create_app():
 @pytest.fixture
 def server():
     app = create_app()
-    with serving(lambda: app) as found:
-        found.orders = app.state.orders
-        yield found
+    with serving(lambda: app) as site:
+        site.orders = app.state.orders
+        yield site
 
 
 def run(folder, *args, killed):
@@ -91,11 +91,11 @@ def run(folder, *args, killed):
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OPENAPI_TOOLS_CACHE": "off"}
     environment |= {"KILLED": "1"} if killed else {}
     command = [sys.executable, *map(str, args)]
-    told = {"cwd": folder, "env": environment, "capture_output": True, "text": True}
-    return subprocess.run(command, check=False, timeout=60, **told)
+    options = {"cwd": folder, "env": environment, "capture_output": True, "text": True}
+    return subprocess.run(command, check=False, timeout=60, **options)
 
 
-def written(folder, text):
+def write_program(folder, text):
     path = Path(folder) / "program.py"
     path.write_text(textwrap.dedent(text))
     return path
@@ -108,7 +108,7 @@ def posts(server):
 @pytest.mark.long
 def test_a_step_of_dbos_is_sent_again_with_its_key_and_writes_once(server, tmp_path):
     pytest.importorskip("dbos")
-    command = [written(tmp_path, KILLING), EXAMPLES / "dbos_agent.py", server.url, "order-1"]
+    command = [write_program(tmp_path, KILLING), EXAMPLES / "dbos_agent.py", server.url, "order-1"]
 
     first = run(tmp_path, *command, killed=True)
     second = run(tmp_path, *command, killed=False)
@@ -124,7 +124,7 @@ def test_a_step_of_dbos_is_sent_again_with_its_key_and_writes_once(server, tmp_p
 
 
 def test_with_a_state_the_write_is_not_even_sent_again(server, tmp_path):
-    program = written(tmp_path, KILLING)
+    program = write_program(tmp_path, KILLING)
     step = Path(tmp_path) / "step.py"
     step.write_text(KEPT)
 
@@ -151,8 +151,8 @@ async def test_an_activity_of_temporal_that_is_tried_again_writes_once(server):
     for attempt in (1, 2):
         environment = testing.ActivityEnvironment()
         environment.info = replace(environment.default_info(), attempt=attempt)
-        given = (f"{server.url}/openapi.json", "add_order", {"pet": "Rex"})
-        assert await environment.run(agent.call, *given) == {"pet": "Rex", "number": 1}
+        arguments = (f"{server.url}/openapi.json", "add_order", {"pet": "Rex"})
+        assert await environment.run(agent.call, *arguments) == {"pet": "Rex", "number": 1}
 
     assert len(server.orders) == 1
     assert len(posts(server)) == 2
@@ -170,9 +170,13 @@ async def test_a_workflow_of_temporal_runs_on_its_test_server(server):
     path = os.environ["TEMPORAL_TEST_SERVER"]
     start = testing.WorkflowEnvironment.start_time_skipping(test_server_existing_path=path)
     async with await start as environment:
-        told = {"task_queue": "pets", "workflows": [agent.Agent], "activities": [agent.call]}
-        async with Worker(environment.client, **told):
+        worker_options = {
+            "task_queue": "pets",
+            "workflows": [agent.Agent],
+            "activities": [agent.call],
+        }
+        async with Worker(environment.client, **worker_options):
             run_of = environment.client.execute_workflow
-            given = {"args": [server.url, "Rex"], "id": "order-1", "task_queue": "pets"}
-            assert await run_of(agent.Agent.run, **given) == {"pet": "Rex", "number": 1}
+            start_options = {"args": [server.url, "Rex"], "id": "order-1", "task_queue": "pets"}
+            assert await run_of(agent.Agent.run, **start_options) == {"pet": "Rex", "number": 1}
     assert len(server.orders) == 1

@@ -29,7 +29,7 @@ def server(running):
     return begin(running)
 
 
-def loaded(server, **settings):
+def load_orders(server, **settings):
     toolset = load_tools(server.document, settings=Settings(base_url=server.url, **settings))
     toolset.add_input_guardrails([require_approval()])
     return toolset
@@ -38,7 +38,7 @@ def loaded(server, **settings):
 async def asked_about(server, name, arguments, *, before=lambda: None, **settings):
     """Return the question about a call, and the result after a yes."""
     questions = []
-    async with loaded(server, **settings) as toolset:
+    async with load_orders(server, **settings) as toolset:
 
         def approve(call):
             questions.append(describe_question(toolset[name], call))
@@ -49,11 +49,11 @@ async def asked_about(server, name, arguments, *, before=lambda: None, **setting
     return questions[0].splitlines(), result
 
 
-def sent(server):
+def sent_requests(server):
     return [f"{request.method} {request.url.path}" for request in server.kept]
 
 
-async def test_a_put_shows_each_member_that_changes_and_how_to_undo_it(server):
+async def test_a_put_shows_each_property_that_changes_and_how_to_undo_it(server):
     lines, result = await asked_about(server, "put_pet", {"pet_id": 1, "name": "Max"})
 
     assert lines == [
@@ -67,11 +67,11 @@ async def test_a_put_shows_each_member_that_changes_and_how_to_undo_it(server):
         "To undo it: call put_pet with the previous state.",
     ]
     assert result.success
-    assert sent(server) == ["GET /pets/1", "PUT /pets/1"]
+    assert sent_requests(server) == ["GET /pets/1", "PUT /pets/1"]
     assert server.kept[1].headers["if-match"].startswith('"')
 
 
-async def test_a_lost_update_is_prevented_and_told(server):
+async def test_a_lost_update_is_prevented_and_reported(server):
     def meanwhile():
         server.pets[1]["name"] = "Bello"
 
@@ -81,7 +81,7 @@ async def test_a_lost_update_is_prevented_and_told(server):
     assert "changed by another after it was read for approval" in result.error["message"]
     assert "read it again" in result.error["message"]
     assert server.pets[1]["name"] == "Bello"
-    assert sent(server) == ["GET /pets/1", "PUT /pets/1"]
+    assert sent_requests(server) == ["GET /pets/1", "PUT /pets/1"]
 
 
 CASES = [
@@ -104,7 +104,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("name", "arguments", "changes", "undo"), CASES)
-async def test_what_changes_and_the_undo_are_said(name, arguments, changes, undo, server):
+async def test_what_changes_and_the_undo_are_reported(name, arguments, changes, undo, server):
     seen = []
 
     def approve(preview: Preview) -> bool:
@@ -144,7 +144,7 @@ async def test_nothing_is_read_where_no_read_is_known(why, server):
     lines, _ = await asked_about(server, name, arguments, **settings)
 
     assert "What changes:" not in lines
-    assert [call for call in sent(server) if call.startswith("GET")] == []
+    assert [call for call in sent_requests(server) if call.startswith("GET")] == []
 
 
 async def test_a_read_that_needs_approval_itself_is_not_made(server):
@@ -156,7 +156,7 @@ async def test_a_read_that_needs_approval_itself_is_not_made(server):
 
     assert result.success
     assert [(preview.tool, preview.changes) for preview in seen] == [("delete_pet", ())]
-    assert sent(server) == ["DELETE /pets/1"]
+    assert sent_requests(server) == ["DELETE /pets/1"]
 
 
 async def test_a_state_that_is_too_large_is_not_compared(server):
@@ -186,14 +186,14 @@ async def test_the_read_has_the_credentials_of_the_call_and_is_one(server):
     }
     async with load_tools(document, base_url=server.url) as toolset:
         toolset.add_input_guardrails([require_approval()])
-        told = Context(credentials={"key": "mine-1234"}, approve=lambda call: True)
-        await toolset.call("delete_pet", {"pet_id": 1}, context=told)
+        context = Context(credentials={"key": "mine-1234"}, approve=lambda call: True)
+        await toolset.call("delete_pet", {"pet_id": 1}, context=context)
 
     assert [request.headers["x-key"] for request in server.kept] == ["mine-1234", "mine-1234"]
 
 
 async def test_without_an_approver_nothing_is_read(server):
-    async with loaded(server) as toolset:
+    async with load_orders(server) as toolset:
         result = await toolset.call("delete_pet", {"pet_id": 1})
 
     assert result.error["type"] == "denied"
@@ -227,7 +227,7 @@ async def test_patches_are_read_by_their_kind(kind, server):
         await toolset.call("patch_pet", {"pet_id": 1, "body": body})
 
     assert list(seen[0].changes) == changes
-    assert sent(server) == ["GET /pets/1"]
+    assert sent_requests(server) == ["GET /pets/1"]
 
 
 # Each coordinator's question
@@ -240,9 +240,9 @@ CALL = {"pet_id": 1, "body": {"tag": "cat"}}
 
 @pytest.fixture
 async def toolset(server):
-    async with load_tools(server.document, base_url=server.url) as found:
-        found.add_input_guardrails([require_approval()])
-        yield found
+    async with load_tools(server.document, base_url=server.url) as tools:
+        tools.add_input_guardrails([require_approval()])
+        yield tools
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -273,10 +273,10 @@ def test_a_terminal_shows_them(server, tmp_path):
     spec.write_text(json.dumps(server.document))
     program.write_text("await patch_pet(pet_id=1, body={'tag': 'cat'})")
 
-    told = ["run", spec, program, "--base-url", server.url, "--no-cache"]
-    ended, shown = on_terminal(told, "y")
+    command = ["run", spec, program, "--base-url", server.url, "--no-cache"]
+    ended, screen = on_terminal(command, "y")
 
-    assert CHANGES in shown.replace("\r\n", "\n")
+    assert CHANGES in screen.replace("\r\n", "\n")
     assert (ended, server.pets[1]["tag"]) == (0, "cat")
 
 

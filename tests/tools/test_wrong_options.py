@@ -55,25 +55,27 @@ WRONG = [
 ]
 
 
-def load_generated(folder, given):
+def load_generated(folder, options):
     generate_package(ROOT, folder / "own", name="given")
     with imported(folder / "own", "given_tools") as package:
-        return package.load(**given)
+        return package.load(**options)
 
 
 WAYS = {
-    "load_tools": lambda _, given: load_tools(ROOT, **given),
-    "aload_tools": lambda _, given: asyncio.run(aload_tools(ROOT, **given)),
-    "generate_package": lambda folder, given: generate_package(ROOT, folder / "out", **given),
+    "load_tools": lambda _, options: load_tools(ROOT, **options),
+    "aload_tools": lambda _, options: asyncio.run(aload_tools(ROOT, **options)),
+    "generate_package": lambda folder, options: generate_package(ROOT, folder / "out", **options),
     "load of a package": load_generated,
 }
 
 
-@pytest.mark.parametrize(("option", "value", "said"), WRONG, ids=[f"{w[0]}-{w[2]}" for w in WRONG])
-def test_an_option_of_a_wrong_type_is_refused_with_the_right_form(option, value, said, tmp_path):
+@pytest.mark.parametrize(
+    ("option", "value", "message"), WRONG, ids=[f"{w[0]}-{w[2]}" for w in WRONG]
+)
+def test_an_option_of_a_wrong_type_is_refused_with_the_right_form(option, value, message, tmp_path):
     kind = CredentialsError if option == "credentials" else SettingsError
     for way in WAYS.values():
-        with pytest.raises(OpenAPIToolsError, match=re.escape(said)) as caught:
+        with pytest.raises(OpenAPIToolsError, match=re.escape(message)) as caught:
             way(tmp_path, {option: value})
 
         assert type(caught.value) is kind
@@ -91,7 +93,7 @@ def test_mappings_and_a_function_are_taken_as_they_are_meant():
 
 
 @pytest.mark.parametrize(
-    ("members", "said"),
+    ("selection", "message"),
     [
         ({"tags": 7}, "'tags' must be a string or a list of strings"),
         ({"names": [7]}, "'names' must be"),
@@ -104,9 +106,9 @@ def test_mappings_and_a_function_are_taken_as_they_are_meant():
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
-def test_a_member_of_a_selection_of_a_wrong_type_is_refused(members, said):
-    with pytest.raises(SettingsError, match=re.escape(said)):
-        Select.parse(members)
+def test_a_field_of_a_selection_of_a_wrong_type_is_refused(selection, message):
+    with pytest.raises(SettingsError, match=re.escape(message)):
+        Select.parse(selection)
 
 
 def test_a_selection_takes_any_collection_of_texts():
@@ -119,12 +121,12 @@ ADD = ["add_input_guardrails", "add_output_guardrails", "add_on_error_func"]
 @pytest.mark.parametrize("on", ["toolset", "tool"])
 @pytest.mark.parametrize("add", ADD)
 async def test_one_function_is_meant_as_a_list_of_it(on, add):
-    def answer(*_: Any) -> ToolResult:
+    def pass_result(*_: Any) -> ToolResult:
         return ToolResult.ok("from a guardrail")
 
-    for given in (answer, [answer]):
+    for value in (pass_result, [pass_result]):
         toolset = load_tools(ROOT, settings=Settings(base_url="http://127.0.0.1:1", timeout=5))
-        getattr(toolset if on == "toolset" else toolset["get_a"], add)(given)
+        getattr(toolset if on == "toolset" else toolset["get_a"], add)(value)
 
         assert (await toolset["get_a"].execute({})).output == "from a guardrail"
 
@@ -145,18 +147,18 @@ LOADS = ("aload_tools", "load of a package", "load_tools")
 
 
 @pytest.mark.parametrize("way", LOADS)
-def test_members_of_settings_are_arguments_and_refine_settings(way, tmp_path):
-    own = Settings(timeout=7, retries=2)
+def test_fields_of_settings_are_arguments_and_refine_settings(way, tmp_path):
+    settings = Settings(timeout=7, retries=2)
 
-    (given,) = WAYS[way](tmp_path, {"settings": own, "retries": 3}).sessions
-    (alone,) = WAYS[way](tmp_path, {"base_url": "http://127.0.0.1:9"}).sessions
+    (session,) = WAYS[way](tmp_path, {"settings": settings, "retries": 3}).sessions
+    (plain,) = WAYS[way](tmp_path, {"base_url": "http://127.0.0.1:9"}).sessions
 
-    assert (given.settings.timeout, given.settings.retries) == (7, 3)
-    assert given.settings.model_fields_set == {"timeout", "retries"}
-    assert (own.retries, alone.settings.base_url) == (2, "http://127.0.0.1:9")
+    assert (session.settings.timeout, session.settings.retries) == (7, 3)
+    assert session.settings.model_fields_set == {"timeout", "retries"}
+    assert (settings.retries, plain.settings.base_url) == (2, "http://127.0.0.1:9")
 
 
-MISTAKEN = [
+MISTAKES = [
     ({"base_ulr": "x"}, "base_ulr: unknown setting; did you mean base_url"),
     ({"credential": {}}, "credential: unknown setting; did you mean credentials"),
     ({"time_out": 3}, "did you mean timeout"),
@@ -168,10 +170,10 @@ MISTAKEN = [
 
 
 @pytest.mark.parametrize("way", LOADS)
-@pytest.mark.parametrize(("given", "said"), MISTAKEN, ids=[row[1] for row in MISTAKEN])
-def test_a_wrong_member_is_told_with_the_nearest_names(way, given, said, tmp_path):
-    with pytest.raises(SettingsError, match=re.escape(said)):
-        WAYS[way](tmp_path, given)
+@pytest.mark.parametrize(("options", "message"), MISTAKES, ids=[row[1] for row in MISTAKES])
+def test_a_wrong_setting_is_reported_with_the_nearest_names(way, options, message, tmp_path):
+    with pytest.raises(SettingsError, match=re.escape(message)):
+        WAYS[way](tmp_path, options)
 
 
 TYPED = """
@@ -184,15 +186,15 @@ load_tools("a", timeout="soon")
 
 
 @pytest.mark.long
-def test_a_type_checker_finds_wrong_members(tmp_path):
+def test_a_type_checker_finds_wrong_settings(tmp_path):
     (tmp_path / "typed.py").write_text(TYPED)
     mypy = [sys.executable, "-m", "mypy", "--cache-dir", tmp_path / "cache"]
     command = [*mypy, tmp_path / "typed.py"]
-    told = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    output = subprocess.run(command, capture_output=True, text=True, check=False).stdout
 
-    assert 'typed.py:5: error: Unexpected keyword argument "timeot"' in told
-    assert 'typed.py:6: error: Argument "timeout" to "load_tools" has incompatible type' in told
-    assert "Found 2 errors" in told
+    assert 'typed.py:5: error: Unexpected keyword argument "timeot"' in output
+    assert 'typed.py:6: error: Argument "timeout" to "load_tools" has incompatible type' in output
+    assert "Found 2 errors" in output
 
 
 @pytest.mark.parametrize("wrong", [7, ["a.toml"], b"a.toml"])
@@ -202,7 +204,7 @@ def test_a_configuration_of_a_wrong_type_is_refused(wrong):
 
 
 @pytest.mark.parametrize(
-    ("members", "told"),
+    ("settings", "message"),
     [
         ({"timeout": 0}, "timeout: input should be greater than 0, not 0."),
         ({"concurrency": "many"}, "concurrency: input should be a valid integer"),
@@ -222,12 +224,12 @@ def test_a_configuration_of_a_wrong_type_is_refused(wrong):
     ],
     ids=repr,
 )
-def test_a_wrong_setting_is_an_error_of_the_package_that_names_it(members, told):
+def test_a_wrong_setting_is_an_error_of_the_package_that_names_it(settings, message):
     with pytest.raises(SettingsError) as caught:
-        Settings(**members)
+        Settings(**settings)
 
     assert isinstance(caught.value, OpenAPIToolsError)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert SECRET not in str(caught.value)
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__
@@ -255,7 +257,7 @@ def test_settings_can_be_validated_copied_pickled_and_looked_at():
 
 
 def test_who_sets_nothing_gets_the_defaults():
-    given = Settings()
+    settings = Settings()
 
     for name in Settings.model_fields:
-        assert getattr(DEFAULT_SETTINGS, name) == getattr(given, name)
+        assert getattr(DEFAULT_SETTINGS, name) == getattr(settings, name)

@@ -42,13 +42,17 @@ async def test_a_coordinator_that_can_only_mount_is_enough_and_cleaning_up_close
 
 @pytest.mark.parametrize("coordinator", [Coordinator("b"), {}], ids=["taken", "no coordinator"])
 async def test_a_mounted_tool_is_never_replaced(coordinator):
-    taken = isinstance(coordinator, Coordinator)
-    said = "already mounted: b; load or generate yours with a prefix" if taken else "dict is not a"
+    is_coordinator = isinstance(coordinator, Coordinator)
+    message = (
+        "already mounted: b; load or generate yours with a prefix"
+        if is_coordinator
+        else "dict is not a"
+    )
 
-    with pytest.raises(SettingsError, match=said):
+    with pytest.raises(SettingsError, match=message):
         await toolset().mount(coordinator)
 
-    assert not taken or coordinator.tools == {"b": None}
+    assert not is_coordinator or coordinator.tools == {"b": None}
 
 
 async def test_all_tools_are_mounted_or_none_and_stay_usable(recorder):
@@ -79,8 +83,8 @@ async def test_a_cleanup_that_is_cancelled_still_ends():
     with pytest.raises(asyncio.CancelledError):
         await task
     go.set()
-    others = asyncio.all_tasks() - {asyncio.current_task()}
-    await asyncio.gather(*others)
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    await asyncio.gather(*tasks)
 
     assert coordinator.tools == {}
     assert "closed" in str(await tools["a"].execute({}))

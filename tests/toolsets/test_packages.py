@@ -75,8 +75,8 @@ def pets(request, written):
 @pytest.fixture
 def package(written):
     """The generated package of many modules, freshly imported."""
-    with imported(written / "package", "pets_tools") as found:
-        yield found
+    with imported(written / "package", "pets_tools") as module:
+        yield module
 
 
 def submodules():
@@ -130,10 +130,10 @@ def test_only_modules_that_may_hold_a_selected_tool_are_imported(package, select
 
 def test_a_class_is_found_by_its_name_and_by_its_tools(pets):
     for name, tool in zip(CLASSES, NAMES, strict=True):
-        found = getattr(pets, name)
+        class_ = getattr(pets, name)
 
-        assert found is tool_class("pets_tools", name) is tool_class("pets_tools", tool)
-        assert found.name == tool
+        assert class_ is tool_class("pets_tools", name) is tool_class("pets_tools", tool)
+        assert class_.name == tool
 
     names: dict[str, Any] = {}
     exec("from pets_tools import AddDog, ListCats, load\nfrom pets_tools import *", names)
@@ -148,7 +148,7 @@ def test_what_is_not_there_is_an_attribute_error(package, name):
     assert not hasattr(package, name)
 
 
-def test_a_package_that_was_generated_anew_is_read_anew(tmp_path, monkeypatch):
+def test_a_package_that_was_generated_again_is_read_again(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "dont_write_bytecode", True)  # as both are written in one second
     generate_package(document({"/a": {"get": operation(operationId="one")}}), tmp_path, name="pets")
     with imported(tmp_path, "pets_tools") as package:
@@ -219,7 +219,7 @@ def test_decided_settings_may_be_repeated_but_not_taken_back(written):
                 shaped.load(**other)
 
 
-async def test_members_and_credentials_reach_the_wire(pets, recorder):
+async def test_settings_and_credentials_reach_the_wire(pets, recorder):
     options = {"base_url": recorder.url, "credentials": {"key": "s3cret"}}
 
     async with pets.load(**options) as toolset:
@@ -246,8 +246,8 @@ async def test_a_tool_made_by_itself_calls_the_documents_server(tmp_path, record
     cats = {"/cats": {"get": operation(operationId="list_cats")}}
     generate_package(document(cats, servers=[{"url": recorder.url}]), tmp_path, name="own")
 
-    with imported(tmp_path, "own_tools") as own:
-        tool = own.ListCats()
+    with imported(tmp_path, "own_tools") as module:
+        tool = module.ListCats()
         result = await tool.execute({})
         refused = await tool.execute({"nothing": 1})
         await tool._find_caller()._session.sender.aclose()
@@ -259,16 +259,16 @@ async def test_a_tool_made_by_itself_calls_the_documents_server(tmp_path, record
 
 
 @pytest.mark.parametrize(
-    "members", [{"base_url": "${URL}/v${ONE}"}, {"settings": {"base_url": "${URL}/v${ONE}"}}]
+    "fields", [{"base_url": "${URL}/v${ONE}"}, {"settings": {"base_url": "${URL}/v${ONE}"}}]
 )
 @pytest.mark.parametrize(("key", "sent"), [("${PETS_KEY}", "s3${ONE}"), ("x${ONE}:", "x1:")])
-async def test_mount_reads_a_plans_configuration(pets, recorder, monkeypatch, members, key, sent):
+async def test_mount_reads_a_plans_configuration(pets, recorder, monkeypatch, fields, key, sent):
     for name, value in {"PETS_KEY": "s3${ONE}", "URL": recorder.url, "ONE": "1"}.items():
         monkeypatch.setenv(name, value)
     coordinator = Coordinator()
     config = {"credentials": {"key": key}, "select": {"tags": ["cats"], "deprecated": False}}
 
-    cleanup = await pets.mount(coordinator, config | members)
+    cleanup = await pets.mount(coordinator, config | fields)
     result = await coordinator.tools["list_cats"].execute({})
     assert list(coordinator.tools) == ["list_cats"]
     await cleanup()

@@ -21,11 +21,17 @@ KEY = {"securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "X-
 NUMBER = {"name": "id", "in": "path", "required": True, "schema": {"type": "integer"}}
 
 
-def api(title, *names, server="http://a.example.com", **members):
+def api(title, *names, server="http://a.example.com", **fields):
     """Return a document with an operation of each name."""
     paths = {f"/{name}": {"get": operation(operationId=name)} for name in names}
-    given = {"info": {"title": title, "version": "1"}, "components": KEY, "security": [{"key": []}]}
-    return document(paths | members.pop("paths", {}), servers=[{"url": server}], **given, **members)
+    root_fields = {
+        "info": {"title": title, "version": "1"},
+        "components": KEY,
+        "security": [{"key": []}],
+    }
+    return document(
+        paths | fields.pop("paths", {}), servers=[{"url": server}], **root_fields, **fields
+    )
 
 
 async def test_two_servers_get_their_own_credentials_only():
@@ -33,10 +39,10 @@ async def test_two_servers_get_their_own_credentials_only():
     async with Recorder(echo) as zoo, Recorder() as shop:
         parts = [
             load_tools(
-                api(title, "list_items", own, server=server.url),
+                api(title, "list_items", own_name, server=server.url),
                 credentials={"key": f"{title.lower()}-secret-471{n}"},
             )
-            for n, (title, own, server) in enumerate(
+            for n, (title, own_name, server) in enumerate(
                 [("Zoo", "feed", zoo), ("Shop", "sell", shop)], start=1
             )
         ]
@@ -44,14 +50,14 @@ async def test_two_servers_get_their_own_credentials_only():
         meta = both.meta_tools()
 
         async with both:
-            told = await both.call("zoo_list_items", {})
+            result = await both.call("zoo_list_items", {})
             for name in ("zoo_list_items", "shop_list_items", "feed", "sell"):
                 assert (await meta.call("call_tool", {"name": name})).success
 
     keys = [{request.header("x-key") for request in each.requests} for each in (zoo, shop)]
     assert keys == [{"zoo-secret-4711"}, {"shop-secret-4712"}]
     assert len(zoo.requests) == 3
-    assert "zoo-secret" not in str(told)
+    assert "zoo-secret" not in str(result)
     assert [tool.name for tool in both] == ["zoo_list_items", "feed", "shop_list_items", "sell"]
     assert both.sessions == tuple(part.session for part in parts)
     closed = await parts[0].call("feed", {})
@@ -85,10 +91,10 @@ def test_facts_of_all_documents_are_joined():
     assert both.search("sell")[0].tool is both["sell"]
 
 
-@pytest.mark.parametrize("given", [(), (3,), ([],), (None,)])
-def test_other_values_are_refused(given):
+@pytest.mark.parametrize("arguments", [(), (3,), ([],), (None,)])
+def test_other_values_are_refused(arguments):
     with pytest.raises(SettingsError, match="union: expected toolsets, got"):
-        Toolset.union(*given)
+        Toolset.union(*arguments)
 
 
 async def test_guardrails_and_selections_reach_every_part():
@@ -100,9 +106,9 @@ async def test_guardrails_and_selections_reach_every_part():
     both.add_input_guardrails([require_approval(Select(names=["zoo"]))])
 
     results = [await some.call(tool.name, {}) for tool in some]
-    own = await parts[0].call("list_items", {})
+    direct = await parts[0].call("list_items", {})
 
-    assert [result.error["type"] for result in (*results, own)] == ["denied"] * 3
+    assert [result.error["type"] for result in (*results, direct)] == ["denied"] * 3
     assert refused == ["zoo_list_items", "shop_list_items", "list_items"]
     assert parts[0]["zoo"].needs_approval
     assert some.sessions == both.sessions
@@ -120,7 +126,7 @@ async def test_a_union_of_unions_keeps_every_session():
 
 
 async def test_long_work_names_the_tools_of_the_union():
-    def answer(request):
+    def respond(request):
         if request.method == "POST":
             return httpx.Response(202, json={}, headers={"Location": "/jobs/7"})
         return httpx.Response(200, json={"id": 7, "key": request.headers["x-key"]})
@@ -130,19 +136,19 @@ async def test_long_work_names_the_tools_of_the_union():
             "/jobs": {"post": operation(operationId="start")},
             "/jobs/{id}": {"get": operation(operationId="look", parameters=[NUMBER])},
         }
-        client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
-        given = api(title, paths=paths)
-        return load_tools(given, client=client, credentials={"key": key})
+        client = httpx.AsyncClient(transport=httpx.MockTransport(respond))
+        root = api(title, paths=paths)
+        return load_tools(root, client=client, credentials={"key": key})
 
     parts = [part("Zoo", "zoo-key-8811"), part("Shop", "shop-key-8812")]
     both = Toolset.union(*parts)
 
     begun = await both.call("shop_start", {})
-    alone = await parts[1].call("start", {})
+    result = await parts[1].call("start", {})
     ended = await both.resume(begun.metadata["job"], wait=5)
 
     assert begun.header_note == 'The operation is still running: call shop_look with {"id": 7}'
-    assert alone.header_note == 'The operation is still running: call look with {"id": 7}'
+    assert result.header_note == 'The operation is still running: call look with {"id": 7}'
     assert ended.output["id"] == 7
 
 
@@ -159,8 +165,8 @@ def test_generated_tools_are_renamed_with_what_they_are(tmp_path):
     assert [tool.name for tool in both] == ["api1_list_items", "api2_list_items"]
     assert both["api1_list_items"].input_schema == parts[0]["list_items"].input_schema
     assert both["api1_list_items"].operation is parts[0]["list_items"].operation
-    shown = both["api2_list_items"].preview({})
-    assert shown.headers["x-key"] == "***"
+    preview = both["api2_list_items"].preview({})
+    assert preview.headers["x-key"] == "***"
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
@@ -169,13 +175,13 @@ async def test_the_files_of_each_document_are_read_over_mcp(tmp_path, mode):
     from openapi_tools.contracts.mcp import create_server
 
     def part(title):
-        def answer(_):
+        def respond(_):
             named = {"Content-Type": "application/pdf"}
             return httpx.Response(200, content=b"%PDF-1.7 " + title.encode(), headers=named)
 
-        client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
-        given = {"settings": {"download_dir": tmp_path / title}, "credentials": {"key": "k-771"}}
-        return load_tools(api(title, f"scan_{title}"), client=client, **given)
+        client = httpx.AsyncClient(transport=httpx.MockTransport(respond))
+        options = {"settings": {"download_dir": tmp_path / title}, "credentials": {"key": "k-771"}}
+        return load_tools(api(title, f"scan_{title}"), client=client, **options)
 
     for title in ("a", "b"):
         (tmp_path / title).mkdir()
