@@ -14,7 +14,7 @@ BASE = "http://127.0.0.1:9"
 URL = "/repos/ada/rex/issues"
 QUERY = {"state": "open"}
 BODY = {"title": "It does not bark", "labels": ["bug", "dog"]}
-ANSWER = json.dumps({"id": 1, "name": "Rex", "open": True, "note": "x" * 150}).encode()
+RESPONSE = json.dumps({"id": 1, "name": "Rex", "open": True, "note": "x" * 150}).encode()
 _TEXT = {"type": "string"}
 _OWNER, _REPO = (
     {"name": name, "in": "path", "required": True, "schema": _TEXT} for name in ("owner", "repo")
@@ -45,10 +45,10 @@ def _with_head(body):
     return head.encode() + body
 
 
-_WHOLE, _TOKEN = _with_head(ANSWER), _with_head(TOKEN)
+_WHOLE, _TOKEN = _with_head(RESPONSE), _with_head(TOKEN)
 
 
-async def _answer(reader, writer):
+async def _serve_client(reader, writer):
     with contextlib.suppress(asyncio.IncompleteReadError):
         while head := (await reader.readuntil(b"\r\n\r\n")).lower():
             length = head.partition(b"content-length:")[2].partition(b"\r\n")[0]
@@ -57,7 +57,7 @@ async def _answer(reader, writer):
     writer.close()
 
 
-class Answering:
+class LoopbackServer:
     def __enter__(self):
         pipe = subprocess.PIPE
         self._process = subprocess.Popen([sys.executable, __file__], stdin=pipe, stdout=pipe)
@@ -68,7 +68,7 @@ class Answering:
 
 
 async def _serve():
-    server = await asyncio.start_server(_answer, "127.0.0.1")
+    server = await asyncio.start_server(_serve_client, "127.0.0.1")
     print(server.sockets[0].getsockname()[1], flush=True)
     await asyncio.to_thread(sys.stdin.read)
 

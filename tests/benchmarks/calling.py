@@ -5,7 +5,7 @@ import json
 import time
 
 import httpx
-from answering import ANSWER, BASE, BODY, DOCUMENT, QUERY, URL
+from answering import BASE, BODY, DOCUMENT, QUERY, RESPONSE, URL
 from published import GITHUB
 from pydantic_core import from_json, to_json
 from rows import Row, at_most
@@ -26,7 +26,7 @@ SHARES = {"median": 0.5, "90th percentile": 0.9, "largest": 1.0}
 class _InProcess(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request):
         headers = {"Content-Type": "application/json"}
-        return httpx.Response(200, headers=headers, content=ANSWER, request=request)
+        return httpx.Response(200, headers=headers, content=RESPONSE, request=request)
 
 
 def calls(rounds):
@@ -66,10 +66,10 @@ def options(method):
 
 
 def requesting(method, client, url):
-    given = options(method)
+    keywords = options(method)
 
     async def request():
-        return (await client.request(method, url, **given)).json()
+        return (await client.request(method, url, **keywords)).json()
 
     return request
 

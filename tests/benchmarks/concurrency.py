@@ -18,26 +18,26 @@ from openapi_tools import Settings, load_tools
 CALLS = 1000
 
 
-async def measured(base_url, rounds):
-    given = Settings(base_url=base_url, timeout=60)
-    async with load_tools(fault_document([case_of("echo")]), settings=given) as toolset:
+async def measure_round(base_url, rounds):
+    settings = Settings(base_url=base_url, timeout=60)
+    async with load_tools(fault_document([case_of("echo")]), settings=settings) as toolset:
         tool = toolset["get_echo"]
         for number in range(rounds):
             cpu, wall = time.process_time(), time.perf_counter()
             calls = (tool.execute({"q": str(index)}) for index in range(CALLS))
             results = await asyncio.gather(*calls)
             cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
-            own = sum(
+            right = sum(
                 result.output == {"echo": f"q={index}"} for index, result in enumerate(results)
             )
             name = "first" if number == 0 else f"{number + 1}."
-            print(f"{name} round: {own} of {CALLS} right, {cpu:.2f} s of CPU, {wall:.2f} s")
+            print(f"{name} round: {right} of {CALLS} right, {cpu:.2f} s of CPU, {wall:.2f} s")
 
 
 def main():
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 3
     with FaultProcess() as site:
-        asyncio.run(measured(site.url, rounds))
+        asyncio.run(measure_round(site.url, rounds))
 
 
 if __name__ == "__main__":

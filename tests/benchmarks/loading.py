@@ -18,13 +18,13 @@ TOOLS = 4
 """How many first schemas are looked at for each round of the others."""
 
 
-def described(source):
+def load_descriptions(source):
     toolset = load_tools(source)
     return toolset, [(tool.name, tool.description) for tool in toolset]
 
 
 def with_schemas(source):
-    toolset, texts = described(source)
+    toolset, texts = load_descriptions(source)
     return toolset, texts, [tool.input_schema for tool in toolset]
 
 
@@ -41,9 +41,9 @@ def loads(rounds):
             ("schemas", "the same and all input schemas", *schemas),
             ("dict", "names, descriptions of a parsed dict", *of_dict),
         )
-        parse, *others = beside(took, "parse", table, f"{document.name}: ")
+        parse, *rows = beside(took, "parse", table, f"{document.name}: ")
         yield replace(parse, note=f"{len(data) / 1e6:.1f} MB, {len(load_tools(data))} tools")
-        yield from others
+        yield from rows
 
 
 def _parses_and_loads(data):
@@ -52,9 +52,9 @@ def _parses_and_loads(data):
         "parse": lambda: from_json(data),
         "paused": lambda: _paused(data),
         "json": lambda: json.loads(data),
-        "load": lambda: described(data),
+        "load": lambda: load_descriptions(data),
         "schemas": lambda: with_schemas(data),
-        "dict": lambda: described(parsed),
+        "dict": lambda: load_descriptions(parsed),
     }
 
 
@@ -87,12 +87,15 @@ def yaml_loads(rounds):
     for document in (GITHUB, STRIPE, OPENAI):
         file, twin = document.as_yaml(), document.as_json().read_bytes()
         same = load_tools(file).document == from_json(twin)
-        actions = {"parse": lambda t=twin: from_json(t), "load": lambda f=file: described(f)}
+        actions = {
+            "parse": lambda t=twin: from_json(t),
+            "load": lambda f=file: load_descriptions(f),
+        }
         table = (("parse", "parse of the JSON twin"), ("load", "load of the YAML"))
         parse, load = beside(interleaved(rounds, actions), "parse", table, f"{document.name}: ")
         yield parse
-        told = "equals" if same else "DIFFERS from"
-        yield replace(load, note=f"{file.stat().st_size / 1e6:.1f} MB; {told} the twin")
+        verdict = "equals" if same else "DIFFERS from"
+        yield replace(load, note=f"{file.stat().st_size / 1e6:.1f} MB; {verdict} the twin")
 
 
 def variables(folder):
@@ -113,9 +116,9 @@ def second_loads(rounds):
             ("second", "second load", *second),
             ("schemas", "second load, all input schemas"),
         )
-        parse, first, written, *others = beside(took, "parse", table, f"{document.name}: ")
+        parse, first, written, *rows = beside(took, "parse", table, f"{document.name}: ")
         cost = written.ratio - first.ratio
-        yield from (parse, first, replace(written, ratio=cost, form=BEYOND), *others)
+        yield from (parse, first, replace(written, ratio=cost, form=BEYOND), *rows)
 
 
 def _loads(document, folder):
@@ -126,8 +129,8 @@ def _loads(document, folder):
             return load(document.file)
 
     return {
-        "first": lambda: described(document.file),
-        "written": lambda: cached(described, f"{folder}/{next(numbers)}"),
-        "second": lambda: cached(described, f"{folder}/kept"),
+        "first": lambda: load_descriptions(document.file),
+        "written": lambda: cached(load_descriptions, f"{folder}/{next(numbers)}"),
+        "second": lambda: cached(load_descriptions, f"{folder}/kept"),
         "schemas": lambda: cached(with_schemas, f"{folder}/kept"),
     }

@@ -81,18 +81,18 @@ def serving_programs(folder, older=None):
         folder: Where peers have environments of their own.
         older: Another checkout of this package, measured beside it.
     """
-    own = Path(sys.executable)
+    python = Path(sys.executable)
     bare, fastmcp = (str(_PROGRAMS / name) for name in ("bare_server.py", "fastmcp_server.py"))
     serve = ("-m", "openapi_tools", "serve", "{document}")
     mcpify = ("-m", "mcpify", "serve", "{document}")
     programs = {
         "bare": Program(
-            "package mcp alone, JSON", "mcp", own, (bare, "stdio"), (bare, "http", "{port}")
+            "package mcp alone, JSON", "mcp", python, (bare, "stdio"), (bare, "http", "{port}")
         ),
         "own": Program(
             "openapi-tools serve",
             "openapi-tools",
-            own,
+            python,
             serve,
             (*serve, "--transport", "http", "--port", "{port}"),
         ),
@@ -196,12 +196,14 @@ def _wait_for_port(process, port):
 
 def versions(programs):
     """Return the versions of what is measured, for the head of the output."""
-    found = {program.package: program.version() for program in programs.values()}
-    found |= {name: _own_version(name) for name in ("pydantic-monty", "redis", "uvicorn")}
-    return ", ".join(f"{name} {version}" for name, version in found.items() if version)
+    by_package = {program.package: program.version() for program in programs.values()}
+    by_package |= {
+        name: _installed_version(name) for name in ("pydantic-monty", "redis", "uvicorn")
+    }
+    return ", ".join(f"{name} {version}" for name, version in by_package.items() if version)
 
 
-def _own_version(name):
+def _installed_version(name):
     with contextlib.suppress(importlib.metadata.PackageNotFoundError):
         return importlib.metadata.version(name)
     return ""

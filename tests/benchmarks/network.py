@@ -7,7 +7,7 @@ import time
 
 import httpx
 import peers
-from answering import DOCUMENT, URL, Answering
+from answering import DOCUMENT, URL, LoopbackServer
 from calling import METHODS, executing, options, requesting, seconds_of
 from rows import Row, at_least, at_most
 from timing import samples
@@ -24,7 +24,7 @@ NOT_INSTALLED = {AIOHTTP: ("aiohttp", "not installed: .venv/bin/pip install aioh
 
 
 def sequential(rounds, folder):
-    with Answering() as url, peers.started(folder, url) as running:
+    with LoopbackServer() as url, peers.start_peers(folder, url) as running:
         took = asyncio.run(_sequential(rounds, url, running))
     table = [(RAW,), (AIOHTTP,), (EXECUTE, at_most(0.8))]
     lacking = {kind: peer.absent(folder) for peer in peers.PEERS for kind in peer.calls}
@@ -33,7 +33,7 @@ def sequential(rounds, folder):
 
 
 def concurrent(rounds):
-    with Answering() as url:
+    with LoopbackServer() as url:
         took = asyncio.run(_concurrent(max(rounds // 2, 1), url))
     yield from _compared(took, [(RAW,), (AIOHTTP,), (EXECUTE, at_least(3))])
 
@@ -41,12 +41,12 @@ def concurrent(rounds):
 def _compared(took, table, lacking=(), prefix=""):
     notes = {name: note for name, (_, note) in NOT_INSTALLED.items()} | dict(lacking)
     for name, *goals in table:
-        found = took.get(prefix + name)
-        if found is None:
+        sample = took.get(prefix + name)
+        if sample is None:
             yield Row(prefix + name, note=notes[name])
         else:
-            ratio = None if name == RAW else found.over(took[prefix + RAW])
-            yield Row(prefix + name, found, ratio, tuple(goals))
+            ratio = None if name == RAW else sample.over(took[prefix + RAW])
+            yield Row(prefix + name, sample, ratio, tuple(goals))
 
 
 async def _sequential(rounds, url, running):

@@ -3,7 +3,7 @@
 import asyncio
 
 import httpx2
-from answering import ANSWER, BASE, DOCUMENT, URL, Answering
+from answering import BASE, DOCUMENT, RESPONSE, URL, LoopbackServer
 from calling import METHODS, executing, requesting, seconds_of
 from rows import Row, at_most
 from timing import samples
@@ -17,7 +17,7 @@ MOST = {"socket": 1.2, "mock": 2.3}
 
 
 def calls(rounds):
-    with Answering() as url:
+    with LoopbackServer() as url:
         took = asyncio.run(_measured(rounds, url))
     for place, most in MOST.items():
         for method in METHODS:
@@ -27,7 +27,7 @@ def calls(rounds):
 
 
 async def _measured(rounds, url):
-    mock = httpx2.MockTransport(_answer)
+    mock = httpx2.MockTransport(_respond)
     async with (
         httpx2.AsyncClient() as over_socket,
         httpx2.AsyncClient(transport=mock) as without_network,
@@ -45,5 +45,5 @@ async def _measured(rounds, url):
     return samples(runs)
 
 
-def _answer(_):
-    return httpx2.Response(200, headers={"Content-Type": "application/json"}, content=ANSWER)
+def _respond(_):
+    return httpx2.Response(200, headers={"Content-Type": "application/json"}, content=RESPONSE)

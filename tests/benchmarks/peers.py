@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from answering import DOCUMENT
 from calling import CALLS, named
-from loading import described
+from loading import load_descriptions
 from published import GITHUB, MADE
 from rows import Row, at_least
 from timing import samples, timed
@@ -43,11 +43,11 @@ class Peer(NamedTuple):
 
 def find_python(folder, package):
     """Return the interpreter for a peer: this one if it has no environment of its own."""
-    own = folder / package / ("Scripts" if os.name == "nt" else "bin") / "python"
+    python = folder / package / ("Scripts" if os.name == "nt" else "bin") / "python"
     with contextlib.suppress(PackageNotFoundError):
-        if not own.exists() and version(package):
+        if not python.exists() and version(package):
             return Path(sys.executable)
-    return own
+    return python
 
 
 FASTMCP = Peer(
@@ -71,10 +71,10 @@ class Running:
     def ask(self, do, **question):
         self._process.stdin.write(f"{json.dumps({'do': do, **question})}\n")
         self._process.stdin.flush()
-        answer = json.loads(self._process.stdout.readline() or "{}")
-        if not answer or "error" in answer:
-            raise RuntimeError(f"{self.peer.name}: {answer.get('error', 'its process ended')}")
-        return answer
+        response = json.loads(self._process.stdout.readline() or "{}")
+        if not response or "error" in response:
+            raise RuntimeError(f"{self.peer.name}: {response.get('error', 'its process ended')}")
+        return response
 
     def call(self, method):
         name, arguments = named(method)
@@ -86,7 +86,7 @@ class Running:
 
 
 @contextlib.contextmanager
-def started(folder, url="http://127.0.0.1:9"):
+def start_peers(folder, url="http://127.0.0.1:9"):
     running = [Running(peer, folder) for peer in PEERS if not peer.absent(folder)]
     try:
         for peer in running:
@@ -98,13 +98,13 @@ def started(folder, url="http://127.0.0.1:9"):
 
 
 def ready(rounds, folder):
-    with started(folder) as running:
+    with start_peers(folder) as running:
         runs = []
         for number in range(max(rounds // 3, 1) + 1):
             # The first round is ours alone: theirs take seconds and cache nothing.
             asked = running if number else ()
             run = {peer.peer.name: peer.ask("load", path=FILE)["seconds"] for peer in asked}
-            runs.append({**run, "own": timed(lambda: described(GITHUB.file))})
+            runs.append({**run, "own": timed(lambda: load_descriptions(GITHUB.file))})
         versions = {peer.peer.name: f"version {peer.version}" for peer in running}
     took = samples(runs)
     yield Row("openapi_tools: load_tools, names, descriptions", took["own"])

@@ -177,9 +177,9 @@ def _imports(rounds, output):
     runs = [_import_once(output) for _ in range(rounds + 1)]  # the first one compiles
     took = samples([{"pass": nothing, **marks} for nothing, marks, _ in runs])
     table = [(name, f"beyond the runtime: {name}", *goals) for name, goals in STEPS.items()]
-    first, *others = beside(took, "pass", [("pass", "python -c pass"), *table])
+    first, *rows = beside(took, "pass", [("pass", "python -c pass"), *table])
     yield first
-    for number, row in enumerate(others):
+    for number, row in enumerate(rows):
         grown = sorted(sizes[number] for _, _, sizes in runs[1:])[rounds // 2] / 2**20
         yield replace(row, note=f"{grown:+.1f} MiB")
 

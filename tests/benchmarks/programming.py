@@ -76,30 +76,30 @@ def application():
     }
     app = FastAPI()
 
-    def written(value, headers=None):
+    def make_response(value, headers=None):
         return Response(json.dumps(value), headers=headers, media_type="application/json")
 
     @app.get("/repos/octo/hello/issues")
-    async def listed(request: Request, page: int = 1, per_page: int = 30):
-        found = [*issues.values()][(page - 1) * per_page : page * per_page]
+    async def list_issues(request: Request, page: int = 1, per_page: int = 30):
+        page_items = [*issues.values()][(page - 1) * per_page : page * per_page]
         following = request.url.include_query_params(page=page + 1)
-        more = {"Link": f'<{following}>; rel="next"'} if page * per_page < len(issues) else None
-        return written(found, more)
+        headers = {"Link": f'<{following}>; rel="next"'} if page * per_page < len(issues) else None
+        return make_response(page_items, headers)
 
     @app.get("/users/{login}")
-    async def shown(login: str):
-        return written({**person, "login": login, "name": login.title(), "location": "Here"})
+    async def show_user(login: str):
+        return make_response({**person, "login": login, "name": login.title(), "location": "Here"})
 
     @app.post("/repos/octo/hello/issues/{number}/comments", status_code=201)
     async def commented(number: int):
         issues[number]["comments"] += 1
-        return written({"id": number})
+        return make_response({"id": number})
 
     return app
 
 
 @contextmanager
-def served():
+def serve_application():
     """Give the address of the API, in a process of its own."""
     command = [sys.executable, __file__, "--serve"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
@@ -117,7 +117,7 @@ async def _ready(toolset):
 
 
 def programs(rounds):
-    with served() as url:
+    with serve_application() as url:
         yield from asyncio.run(_measured(rounds, url))
 
 
@@ -126,22 +126,22 @@ async def _measured(rounds, url):
         await _ready(toolset)
         code = toolset.code_tools(limits=CodeLimits(calls=CALLS))
         runs = [await _run(code) for _ in range(rounds + 1)][1:]
-        found = [row async for row in _tokens(toolset, code, runs[0][0])]
+        rows = [row async for row in _tokens(toolset, code, runs[0][0])]
         took = Sample(tuple(seconds for _, seconds, _ in runs))
-        found.append(Row("the program: 6 pages, a filter, a join with 9 users", took))
+        rows.append(Row("the program: 6 pages, a filter, a join with 9 users", took))
         longest = Sample(tuple(gap for _, _, gap in runs))
-        found.append(Row("longest pause of the event loop", longest, None, (at_most(50, "ms"),)))
+        rows.append(Row("longest pause of the event loop", longest, None, (at_most(50, "ms"),)))
     async with load_tools(GITHUB.file, client=_mocked_client()) as toolset:
         code = toolset.code_tools(limits=CodeLimits(calls=CALLS))
         times = [await _overhead(toolset, code) for _ in range(5 * rounds)]
         goal = (at_most(0.6, "ms"),)
-        found.append(Row("overhead of a call inside the program", Sample((*times,)), None, goal))
-    return found
+        rows.append(Row("overhead of a call inside the program", Sample((*times,)), None, goal))
+    return rows
 
 
 def _mocked_client():
-    answer = httpx.Response(200, json={"login": "octocat"})
-    return httpx.AsyncClient(transport=httpx.MockTransport(lambda _: answer))
+    response = httpx.Response(200, json={"login": "octocat"})
+    return httpx.AsyncClient(transport=httpx.MockTransport(lambda _: response))
 
 
 async def _run(code):
@@ -169,8 +169,8 @@ async def _run(code):
 async def _tokens(toolset, code, result):
     """Yield rows of tokens: what a model reads and writes, each part once."""
     name, count = token_counter()
-    found = await code.call("search", {"query": SEARCH})
-    texts = [json.dumps({"query": SEARCH}), str(found), json.dumps({"code": PROGRAM}), str(result)]
+    hits = await code.call("search", {"query": SEARCH})
+    texts = [json.dumps({"query": SEARCH}), str(hits), json.dumps({"code": PROGRAM}), str(result)]
     definitions = sum(definition_cost(each, count)[1] for each in code.definitions("anthropic"))
     program = sum(map(count, texts))
     whole, cut = await _single_calls(toolset, count)
@@ -178,25 +178,29 @@ async def _tokens(toolset, code, result):
     two = toolset.with_tools(toolset[each] for each in names)
     both = sum(definition_cost(each, count)[1] for each in two.definitions("anthropic"))
     yield Row(f"tokens of the two tools ({name})", note=f"{definitions}, goal <= 400")
-    for title, beside, own in (
+    for title, beside, in_program in (
         ("", whole, program),
         (", definitions included", whole + both, program + definitions),
         (", answers cut as usual, definitions included", cut + both, program + definitions),
     ):
         goals = () if "cut" in title else (at_least(60),)
-        note = f"{beside:,} and {own:,}"
-        yield Row(f"tokens of single calls{title}", None, beside / own, goals, note=note)
+        note = f"{beside:,} and {in_program:,}"
+        yield Row(f"tokens of single calls{title}", None, beside / in_program, goals, note=note)
 
 
 async def _single_calls(toolset, count):
     """Return the tokens of the calls that the program makes, with whole and with cut answers."""
     pages = [{**REPOSITORY, "state": "open", "per_page": SIZE, "page": n + 1} for n in range(PAGES)]
-    calls = [("issues_list_for_repo", given) for given in pages]
+    calls = [("issues_list_for_repo", arguments) for arguments in pages]
     calls += [("users_get_by_username", {"username": f"octocat-{n}"}) for n in range(USERS)]
     totals = []
     for context in ({"whole": True}, Context()):
-        results = [await toolset.call(name, given, context=context) for name, given in calls]
-        asked = sum(count(json.dumps({"name": name, "input": given})) for name, given in calls)
+        results = [
+            await toolset.call(name, arguments, context=context) for name, arguments in calls
+        ]
+        asked = sum(
+            count(json.dumps({"name": name, "input": arguments})) for name, arguments in calls
+        )
         totals.append(asked + sum(count(str(result)) for result in results))
     return totals
 
@@ -222,15 +226,15 @@ async def _cpu_of_calls(toolset, count):
 
 def single_calls(rounds):
     """Yield a row of what a program with one call costs beside that call, all processes counted."""
-    found = asyncio.run(_beside_calls(rounds))
-    yield Row("CPU beside the call", Sample(found), None, (at_most(10, "ms"),))
+    times = asyncio.run(_beside_calls(rounds))
+    yield Row("CPU beside the call", Sample(times), None, (at_most(10, "ms"),))
 
 
 async def _beside_calls(rounds):
     async with load_tools(GITHUB.file, client=_mocked_client()) as toolset:
         code = toolset.code_tools()
-        found = [await _beside_call(toolset, code, number) for number in range(rounds + 1)]
-    return tuple(found[1:])
+        times = [await _beside_call(toolset, code, number) for number in range(rounds + 1)]
+    return tuple(times[1:])
 
 
 async def _beside_call(toolset, code, number):

@@ -34,14 +34,16 @@ class Document(NamedTuple):
     def as_json(self):
         if self.file.suffix == ".json":
             return self.file
-        return _made(f"{self.name}.json", lambda: to_json(load_tools(self.file).document).decode())
+        return _write_example(
+            f"{self.name}.json", lambda: to_json(load_tools(self.file).document).decode()
+        )
 
     def as_yaml(self):
         if self.file.suffix != ".json":
             return self.file
         options = {"allow_unicode": True, "sort_keys": False}
         data = self.file.read_bytes()
-        return _made(
+        return _write_example(
             f"{self.name}.yaml", lambda: yaml.dump(from_json(data), Dumper=_Writer, **options)
         )
 
@@ -54,7 +56,7 @@ OPENAI = Document("OpenAI", "openai/openapi.yaml")
 DOCUMENTS = (GITHUB, STRIPE, KUBERNETES, DISCORD, OPENAI)
 
 
-def _made(name, text):
+def _write_example(name, text):
     file = MADE / name
     if not file.exists():
         MADE.mkdir(exist_ok=True)

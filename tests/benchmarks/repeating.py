@@ -22,8 +22,8 @@ def repeated(root, copies):
             for operation in item.values():
                 if isinstance(operation, dict) and "operationId" in operation:
                     operation["operationId"] += f"_c{number}"
-        for kind, members in copy["components"].items():
+        for kind, parts in copy["components"].items():
             prefix = "" if kind == "securitySchemes" else f"c{number}-"  # these go by their names
-            named = {f"{prefix}{name}": member for name, member in members.items()}
+            named = {f"{prefix}{name}": component for name, component in parts.items()}
             components.setdefault(kind, {}).update(named)
     return {**root, "paths": paths, "components": components}

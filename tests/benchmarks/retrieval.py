@@ -72,17 +72,17 @@ def socbench(folder):
     for domain in sorted(folder.glob("SOCBench/socbench-d/benchmark/*/*/")):
         parts = [load_tools(path) for path in sorted(domain.glob("*/openapi.json"))]
         whole = Toolset.union(*parts)
-        known = by_operation(whole)
+        names = by_operation(whole)
         listed = read(domain / "queries.json")["queries"]
-        yield Corpus(whole, [(q["query"], [known[e] for e in q["endpoints"]]) for q in listed])
+        yield Corpus(whole, [(q["query"], [names[e] for e in q["endpoints"]]) for q in listed])
 
 
 def by_operation(toolset):
     """Return the names of the tools of each operation: services may have equal paths."""
-    known = defaultdict(set)
+    names = defaultdict(set)
     for tool in toolset:
-        known[f"{tool.method} {tool.path}"].add(tool.name)
-    return known
+        names[f"{tool.method} {tool.path}"].add(tool.name)
+    return names
 
 
 def stable_tool_bench(folder):
@@ -92,24 +92,24 @@ def stable_tool_bench(folder):
             for api in task["api_list"]:
                 key = (api["tool_name"], api["api_name"])
                 tools.setdefault(key, rapid_tool(api, len(tools)))
-            wanted = [tuple(pair) for pair in task["relevant APIs"]]
-            tasks.append((task["query"], wanted))
+            apis = [tuple(pair) for pair in task["relevant APIs"]]
+            tasks.append((task["query"], apis))
     named = [(q, [{tools[key].name} if key in tools else set() for key in w]) for q, w in tasks]
     yield Corpus(Toolset(tools.values(), open_session()), named)
 
 
 def rapid_tool(api, number):
     """Return an API of RapidAPI as a tool: its name is that of the service and its own."""
-    given = api["required_parameters"] + api["optional_parameters"]
+    parameters = api["required_parameters"] + api["optional_parameters"]
     properties = {
         p["name"]: {
             "type": KINDS.get(p.get("type", "").upper(), "string"),
             "description": str(p.get("description") or ""),
         }
-        for p in given
+        for p in parameters
     }
     words = re.sub(r"\W+", "_", f"{api['tool_name']}_{api['api_name']}")
-    answer = api.get("template_response")
+    response = api.get("template_response")
     return Made(
         f"{words[:56]}_{number}",
         f"{api['api_name']}\n{api['api_description'] or ''}",
@@ -117,7 +117,7 @@ def rapid_tool(api, number):
         path=f"/{api['tool_name']}/{api['api_name']}",
         tags=[api["tool_name"], api["category_name"]],
         method=api["method"],
-        answer=shape(answer) if isinstance(answer, dict) else None,
+        answer=shape(response) if isinstance(response, dict) else None,
     )
 
 
@@ -146,9 +146,9 @@ def live_mcp_bench(folder):
 
 def rest_bench(folder, name):
     toolset = load_tools(folder / f"RestGPT/specs/{name}_oas.json")
-    known = by_operation(toolset)
+    names = by_operation(toolset)
     listed = read(folder / f"RestGPT/datasets/{name}.json")
-    tasks = [(t["query"], [known[s] for s in dict.fromkeys(t["solution"])]) for t in listed]
+    tasks = [(t["query"], [names[s] for s in dict.fromkeys(t["solution"])]) for t in listed]
     yield Corpus(toolset, tasks)
 
 
@@ -172,7 +172,7 @@ class PlainBM25:
         self.usual = sum(self.lengths) / len(self.lengths)
         self.documents = Counter(word for counts in self.counts for word in counts)
 
-    def found(self, query):
+    def find_tools(self, query):
         scores = [0.0] * len(self.names)
         for word in plain_words(query):
             count = self.documents[word]
@@ -200,12 +200,12 @@ def searched(toolset):
 def with_needs(toolset):
     """Return hits and the tools that they need, each hit's after it, as many as are counted."""
 
-    def found(query):
+    def find_tools(query):
         hits = toolset.search(query, MOST)
         names = (n for hit in hits for n in (hit.tool.name, *of_needs(hit)))
         return list(dict.fromkeys(names))[:MOST]
 
-    return found
+    return find_tools
 
 
 def of_needs(hit):
@@ -213,7 +213,7 @@ def of_needs(hit):
 
 
 WAYS = {
-    "plain BM25": lambda toolset: PlainBM25(toolset).found,
+    "plain BM25": lambda toolset: PlainBM25(toolset).find_tools,
     "search": searched,
     "search, needs": with_needs,
 }
@@ -224,17 +224,17 @@ def recalls(corpora):
 
     A tool that a task wants and its set does not have counts for no way to search.
     """
-    found, missing = {way: [] for way in WAYS}, 0
+    shares, missing = {way: [] for way in WAYS}, 0
     for corpus in corpora:
-        missing += sum(not names for _, wanted in corpus.tasks for names in wanted)
+        missing += sum(not names for _, alternatives in corpus.tasks for names in alternatives)
         for way, make in WAYS.items():
             search = make(corpus.toolset)
-            for query, wanted in corpus.tasks:
-                there = [names for names in wanted if names]
+            for query, alternatives in corpus.tasks:
+                there = [names for names in alternatives if names]
                 names = set(search(" ".join(query.split())))
                 if there:
-                    found[way].append(sum(bool(names & one) for one in there) / len(there))
-    return found, missing
+                    shares[way].append(sum(bool(names & one) for one in there) / len(there))
+    return shares, missing
 
 
 def main():
@@ -245,15 +245,15 @@ def main():
     print(f"recall@{MOST:<24} tasks  {'  '.join(f'{way:>13}' for way in WAYS)}")
     for name in asked.sets or SETS:
         try:
-            found, missing = recalls(SETS[name](asked.folder))
+            shares, missing = recalls(SETS[name](asked.folder))
         except OSError as error:
             print(f"{name}: not at hand ({error})")
             continue
-        means = [sum(values) / len(values) if values else math.nan for values in found.values()]
+        means = [sum(values) / len(values) if values else math.nan for values in shares.values()]
         goal = f"  goal {GOALS[name]}" if name in GOALS else ""
         goal += f"  {missing} wanted tools are not in the set" if missing else ""
         figures = "  ".join(f"{mean:13.4f}" for mean in means)
-        print(f"{name:32} {len(found['search']):5}  {figures}{goal}", flush=True)
+        print(f"{name:32} {len(shares['search']):5}  {figures}{goal}", flush=True)
 
 
 if __name__ == "__main__":

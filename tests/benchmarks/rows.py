@@ -26,7 +26,7 @@ class Goal:
     def holds(self, value):
         return (self.low is None or value >= self.low) and (self.high is None or value <= self.high)
 
-    def shown(self, form):
+    def describe(self, form):
         bounds = [
             f"{sign} {f'{bound:g} {self.unit}' if self.unit else form.format(bound)}"
             for sign, bound in ((">=", self.low), ("<=", self.high))
@@ -61,10 +61,10 @@ class Row:
         value = self.ratio
         if goal.unit:
             value = None if self.sample is None else self.sample.measured_in(goal.unit)
-        shown = goal.shown(self.form)
+        bound = goal.describe(self.form)
         if value is None:
-            return shown
-        return f"{shown}: {'met' if goal.holds(value) else 'missed'}"
+            return bound
+        return f"{bound}: {'met' if goal.holds(value) else 'missed'}"
 
 
 def beside(took, base, table, prefix=""):

@@ -97,7 +97,7 @@ def asked_for(names):
 
 
 def measured(asked):
-    found, older = {}, asked.older and asked.older.resolve()
+    ratios, older = {}, asked.older and asked.older.resolve()
     table = sections(asked.peers.resolve(), older)
     if asked.markdown:
         print(f"\n{MARKDOWN_HEAD}", flush=True)
@@ -111,8 +111,8 @@ def measured(asked):
             for row in measure(asked.rounds or (3 if asked.quick else 9)):
                 print_row(name, row, markdown=asked.markdown)
                 found_rows.append(row)
-            found |= rows.ratios(name, found_rows)
-    return found
+            ratios |= rows.ratios(name, found_rows)
+    return ratios
 
 
 def print_row(section, row, *, markdown):
@@ -131,16 +131,16 @@ def main(names=None):
     print(f"Python {platform.python_version()}, {os.cpu_count()} cores, load average {load}")
     print(mcp_servers.versions(mcp_servers.serving_programs(asked.peers.resolve())))
     print("CPU time: median (lowest-highest) of interleaved runs; differences under 15 % are noise")
-    found = measured(asked)
+    ratios = measured(asked)
     if asked.record:
-        rows.write(RECORDED, found)
-    return _compared(found) if asked.guard else 0
+        rows.write(RECORDED, ratios)
+    return _compared(ratios) if asked.guard else 0
 
 
-def _compared(found):
+def _compared(ratios):
     recorded = rows.read(RECORDED)
-    worse = rows.complaints(recorded, found)
-    count = len(recorded.keys() & found.keys())
+    worse = rows.complaints(recorded, ratios)
+    count = len(recorded.keys() & ratios.keys())
     print(f"\nOf {count} ratios that were recorded before, {len(worse)} got much worse.")
     for line in worse:
         print(line)

@@ -56,11 +56,11 @@ def _copies(document, folder):
 
 
 def _timed(documents):
-    found = {}
+    samples = {}
     for count, data in documents.items():
         names = ("parse", "load", "load, names, descriptions")
-        found |= {(name, count): took for name, took in zip(names, _steps(data), strict=True)}
-    return found
+        samples |= {(name, count): took for name, took in zip(names, _steps(data), strict=True)}
+    return samples
 
 
 def _steps(data):

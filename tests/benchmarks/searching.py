@@ -100,6 +100,6 @@ def _tokens(name, toolset):
         "eight stubs": [count(write_stubs(hits)) for hits in answers if len(hits) == 8],
         "a description": [count(describe_tool(t, toolset.producers(t.name))) for t in toolset],
     }
-    for what, found in sizes.items():
-        note = f"{statistics.median(found):.0f}, at most {max(found)}, {how}"
+    for what, counts in sizes.items():
+        note = f"{statistics.median(counts):.0f}, at most {max(counts)}, {how}"
         yield Row(f"{name}: tokens of {what}", note=note)

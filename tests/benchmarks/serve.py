@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 import mcp_servers
-from answering import QUERY, Answering
+from answering import QUERY, LoopbackServer
 from loading import variables
 from mcp_messages import HANDSHAKE, MODERN, Connection, ToolCall
 from published import GITHUB
@@ -40,7 +40,10 @@ _PEAK_GOAL = at_most(70, "MiB")
 
 def starts(rounds, programs):
     """Yield rows of processes from nothing to their first list of tools over stdio."""
-    with tempfile.TemporaryDirectory() as cache, _written(mcp_servers.small_document()) as small:
+    with (
+        tempfile.TemporaryDirectory() as cache,
+        write_document(mcp_servers.small_document()) as small,
+    ):
         documents = {"small": small, "github": GITHUB.file}
         actions, notes = {}, {}
         for key, title, program, document in _started(programs):
@@ -86,7 +89,7 @@ def _started(programs):
 
 
 @contextlib.contextmanager
-def _written(document):
+def write_document(document):
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "issues.json"
         file.write_text(json.dumps(document), encoding="utf-8")
@@ -112,7 +115,7 @@ def latencies(rounds, programs):
 
 
 def _compare(rounds, programs, measure, make_rows):
-    with Answering() as url, _written(mcp_servers.small_document(url)) as document:
+    with LoopbackServer() as url, write_document(mcp_servers.small_document(url)) as document:
         for version in _VERSION_TITLES:
             took, notes = asyncio.run(_take_turns(rounds, programs, document, version, measure))
             yield from make_rows(version, programs, took, notes)
@@ -161,12 +164,12 @@ async def _cpu_of_calls(server, connections, call):
 
 
 async def _seconds_of_calls(_server, connections, call):
-    found = []
+    seconds = []
     for _ in range(ONE_CLIENT):
         begin = time.perf_counter()
         await connections[0].call_tool(call)
-        found.append(time.perf_counter() - begin)
-    return Sample(tuple(found))
+        seconds.append(time.perf_counter() - begin)
+    return Sample(tuple(seconds))
 
 
 def _call_rows(version, programs, runs, notes):

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import mcp_servers
-from answering import DOCUMENT, Answering
+from answering import DOCUMENT, LoopbackServer
 from calling import executing, seconds_of
 from loading import variables
 from mcp_messages import LIST, MODERN, Connection, ToolCall
@@ -40,7 +40,7 @@ def shared_calls(rounds):
     server = RedisServer()
     try:
         server.start()
-        with Answering() as url:
+        with LoopbackServer() as url:
             took = asyncio.run(_call_in_turns(rounds, url, server.url))
     except (ImportError, MissingExtraError) as error:
         yield Row("calls with Redis", note=f"not measured: {error}")
@@ -121,11 +121,11 @@ def workers(rounds):
         yield Row("a worker", note="not measured: this system has no /proc")
         return
     for title, is_small in (("small document", True), ("GitHub, cached, default mode", False)):
-        with tempfile.TemporaryDirectory() as name, Answering() as url:
+        with tempfile.TemporaryDirectory() as name, LoopbackServer() as url:
             config = _write_configuration(Path(name), url, is_small=is_small)
             measure = partial(_measure_worker, config, variables(name), has_call=is_small)
-            found = [asyncio.run(measure()) for _ in range(max(rounds // 3, 1) + 1)][1:]
-        yield Row(title, Sample((*found,), "MiB"), None, (at_most(85, "MiB"),))
+            sizes = [asyncio.run(measure()) for _ in range(max(rounds // 3, 1) + 1)][1:]
+        yield Row(title, Sample((*sizes,), "MiB"), None, (at_most(85, "MiB"),))
 
 
 def _write_configuration(folder, url, *, is_small):
@@ -141,8 +141,8 @@ def _write_configuration(folder, url, *, is_small):
 
 
 async def _measure_worker(config, environment, *, has_call):
-    own = mcp_servers.serving_programs(Path())["own"]
-    with mcp_servers.run_server(own, config, environment) as server:
+    program = mcp_servers.serving_programs(Path())["own"]
+    with mcp_servers.run_server(program, config, environment) as server:
         connections = [Connection(server.port) for _ in range(16)]
         call = ToolCall(MODERN, "list", {"owner": "ada", "repo": "rex"})
         for connection in connections:
@@ -157,9 +157,9 @@ async def _measure_worker(config, environment, *, has_call):
 
 def _workers_of(parent):
     # The other child of the parent tracks what the workers share.
-    found = []
+    pids = []
     for pid in children_of(parent):
         with contextlib.suppress(OSError):
             command = Path(f"/proc/{pid}/cmdline").read_bytes()
-            found += [pid] if b"spawn_main" in command else []
-    return found
+            pids += [pid] if b"spawn_main" in command else []
+    return pids

@@ -43,7 +43,7 @@ class Sample:
     def over(self, other):
         """Return the median of the ratios of each round, whose runs follow one another."""
         pairs = zip(self.values, other.values, strict=True)
-        return statistics.median(own / theirs for own, theirs in pairs)
+        return statistics.median(ours / theirs for ours, theirs in pairs)
 
 
 def exponent(points):
@@ -85,9 +85,9 @@ def child(arguments, environment=None):
 
 def told(arguments, environment=None):
     # Without compiled modules every process would compile what it imports.
-    given = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", **(environment or {})}
+    variables = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", **(environment or {})}
     command = [sys.executable, *arguments]
-    done = subprocess.run(command, check=False, env=given, capture_output=True, text=True)
+    done = subprocess.run(command, check=False, env=variables, capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(done.stderr)
     return done.stdout

@@ -44,16 +44,16 @@ async def _start(document, url):
 
 
 async def _call(name, arguments, count):
-    found = {}
+    samples = {}
     for kind, tools in _made.items():
         tool = tools[name]
         result = await tool.run_async(args=arguments, tool_context=None)
         assert result["id"] == 1, result
-        found[kind] = await per_call(
+        samples[kind] = await per_call(
             lambda tool=tool: tool.run_async(args=arguments, tool_context=None),
             count if "one" in kind else count // _SLOW,
         )
-    return found
+    return samples
 
 
 asyncio.run(serve(load=partial(timed, _tools), start=_start, call=_call))

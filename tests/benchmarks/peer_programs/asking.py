@@ -19,10 +19,10 @@ async def serve(**answers):
     for line in sys.stdin:
         question = json.loads(line)
         try:
-            answer = await answers[question.pop("do")](**question)
+            response = await answers[question.pop("do")](**question)
         except Exception as error:
-            answer = {"error": f"{type(error).__name__}: {error}"[:300]}
-        print(json.dumps(answer), file=out, flush=True)
+            response = {"error": f"{type(error).__name__}: {error}"[:300]}
+        print(json.dumps(response), file=out, flush=True)
 
 
 def _read(path):
