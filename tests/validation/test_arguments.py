@@ -40,10 +40,10 @@ def circular():
     return value
 
 
-async def called(given_input):
+async def call_tool(arguments):
     """Give an input to a POST that takes `a`; return the error, or what was sent."""
     toolset, sent = answering(document(with_body({**OBJECT, "properties": {"a": {}}})))
-    result = await toolset["post_x"].execute(given_input)
+    result = await toolset["post_x"].execute(arguments)
     if result.error is None:
         return None, json.loads(sent[0].content)
     assert result.error["type"] == "invalid_input"
@@ -52,13 +52,13 @@ async def called(given_input):
 
 
 async def test_a_call_id_further_inside_is_an_argument():
-    given_input = {"a": {"_tool_call_id": 1}}
+    arguments = {"a": {"_tool_call_id": 1}}
 
-    assert await called(given_input) == (None, given_input)
+    assert await call_tool(arguments) == (None, arguments)
 
 
 @pytest.mark.parametrize(
-    ("given_input", "named"),
+    ("arguments", "named"),
     [
         (None, "null"),
         ([1], "an array"),
@@ -74,12 +74,12 @@ async def test_a_call_id_further_inside_is_an_argument():
     ],
     ids=lambda value: value if isinstance(value, str) and len(value) < 40 else "",
 )
-async def test_input_that_is_no_object_is_refused(given_input, named):
-    told, _ = await called(given_input)
+async def test_input_that_is_no_object_is_refused(arguments, named):
+    message, _ = await call_tool(arguments)
 
-    assert "expected an object" in told
-    assert named in told
-    assert len(told.encode()) < 300
+    assert "expected an object" in message
+    assert named in message
+    assert len(message.encode()) < 300
 
 
 @pytest.mark.parametrize(
@@ -112,11 +112,11 @@ async def test_input_that_is_no_object_is_refused(given_input, named):
     ids=lambda value: None,
 )
 async def test_what_json_cannot_say_is_refused(value, pointer, reason):
-    told, _ = await called({"a": value})
+    message, _ = await call_tool({"a": value})
 
-    assert told.startswith(pointer)
-    assert reason in told
-    assert len(told.encode()) < 600
+    assert message.startswith(pointer)
+    assert reason in message
+    assert len(message.encode()) < 600
 
 
 Colour = Enum("Colour", {"RED": "red"})
@@ -163,7 +163,7 @@ class Text(str):
     ids=lambda value: type(value).__name__,
 )
 async def test_python_values_become_json_by_rule(value, expected):
-    assert await called({"a": value}) == (None, {"a": expected})
+    assert await call_tool({"a": value}) == (None, {"a": expected})
 
 
 # ---------------------------------------------------------------------------- messages
@@ -179,7 +179,7 @@ def pet(kind, **properties):
     return {**OBJECT, "properties": {"kind": {"const": kind}, **properties}, "required": ["kind"]}
 
 
-OTHERS = {
+OTHER_PROPERTIES = {
     "not": {"not": STRING},
     "has": {"contains": {"const": 1}},
     "few": {"contains": {"const": 1}, "maxContains": 1},
@@ -212,7 +212,7 @@ PROPERTIES = {
         "dependentRequired": {"x": ["y"]},
         "propertyNames": {"maxLength": 4},
     },
-    "other": {"properties": OTHERS},
+    "other": {"properties": OTHER_PROPERTIES},
 }
 ISSUES = {
     **OBJECT,
@@ -223,7 +223,7 @@ ISSUES = {
 }
 CLOSEST = "the closest of 2 alternatives"
 DOG = {"kind": "dog", "barks": "x"}
-KNOWN = ", ".join(PROPERTIES)
+NAMES = ", ".join(PROPERTIES)
 BOTH = (
     "matches alternative 1 and alternative 2, but must match exactly one; "
     "leave out what belongs to the others."
@@ -232,10 +232,10 @@ NO_FILE = """expected an object, got 'hello' (a string); pass {"text": …} or {
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "told"),
+    ("name", "value", "expected"),
     [
         ("state", "merged", "'merged' is not one of ['open', 'closed', 'all']."),
-        ("stat", "open", f"unknown argument; did you mean 'state'? Expected one of: {KNOWN}."),
+        ("stat", "open", f"unknown argument; did you mean 'state'? Expected one of: {NAMES}."),
         ("per_page", "10", "expected an integer, got '10' (a string); pass it without quotes."),
         ("per_page", "ten", "expected an integer, got 'ten' (a string)."),
         ("per_page", True, "expected an integer, got true (a boolean)."),
@@ -285,12 +285,12 @@ NO_FILE = """expected an object, got 'hello' (a string); pass {"text": …} or {
     ],
     ids=repr,
 )
-def test_a_refusal_says_where_what_was_given_and_what_is_allowed(name, value, told):
+def test_a_refusal_says_where_what_was_given_and_what_is_allowed(name, value, expected):
     error = refusal(ISSUES, {"owner": "a", "repo": "b", name: value})
 
-    said = f"/{name}{told}" if told.startswith("/") else f"/{name}: {told}"
-    assert str(error) == said
-    assert error.pointer == said.partition(": ")[0]
+    message = f"/{name}{expected}" if expected.startswith("/") else f"/{name}: {expected}"
+    assert str(error) == message
+    assert error.pointer == message.partition(": ")[0]
 
 
 @pytest.mark.parametrize(
@@ -319,26 +319,26 @@ def test_unknown_names_inside_alternatives_are_compared_with_those_of_all_branch
 
     error = refusal({"allOf": branches, "unevaluatedProperties": False}, {"color": 1})
 
-    told = "/color: unknown argument; did you mean 'colour'? Expected one of: name, colour."
-    assert str(error) == told
+    message = "/color: unknown argument; did you mean 'colour'? Expected one of: name, colour."
+    assert str(error) == message
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
         ("p_7", "did you mean 'p7' or 'p97' or 'p87'? 99 names are accepted."),
         ("q", "unknown argument; leave it out."),
     ],
 )
-def test_many_known_names_are_counted(name, told):
+def test_many_known_names_are_counted(name, message):
     properties = {f"p{i}": STRING for i in range(99)}
 
     error = refusal({"properties": properties, "additionalProperties": False}, {name: 1})
 
-    assert str(error).endswith(told)
+    assert str(error).endswith(message)
 
 
-def test_at_most_five_faults_are_told():
+def test_at_most_five_faults_are_reported():
     schema = {"properties": {f"p{i}": STRING for i in range(9)}}
 
     error = refusal(schema, {f"p{i}": i for i in range(9)})
@@ -348,14 +348,14 @@ def test_at_most_five_faults_are_told():
 
 
 def test_what_was_given_is_shown_shortened():
-    given_input = {
+    arguments = {
         "a": "x" * 10**6,
         "b": [list(range(100))] * 1000,
         "c": {f"k{i}": "v" * 1000 for i in range(1000)},
         "d": 10**300,
     }
 
-    text = str(refusal({"properties": dict.fromkeys("abcd", BOOLEAN)}, given_input))
+    text = str(refusal({"properties": dict.fromkeys("abcd", BOOLEAN)}, arguments))
 
     assert len(text) < 1500
     assert "… 999 more" in text

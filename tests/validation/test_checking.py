@@ -44,8 +44,8 @@ def test_the_official_suite_is_judged_right_and_every_refusal_has_words(shared):
             right = checker.fits(data) is valid
             if inside or isinstance(data, dict):
                 plain = isinstance(data, dict)
-                said = refusal(checker, data) if plain else refusal(inside, {"a": data})
-                right = right and bool(said) is not valid and "too many to say" not in said
+                message = refusal(checker, data) if plain else refusal(inside, {"a": data})
+                right = right and bool(message) is not valid and "too many to say" not in message
             if not right:
                 wrong.append(f"{name}: {test['description']}")
 
@@ -63,7 +63,7 @@ _SHUT = {"type": "object", "properties": {"a": {}}, "additionalProperties": Fals
 
 
 @pytest.mark.parametrize(
-    ("schema", "value", "told"),
+    ("schema", "value", "message"),
     [
         ({"items": _ITEM}, [*objects(9_000), {"id": "x"}], "/a/9000/id: expected an integer"),
         ({"items": {"type": "string"}}, [0] * 9_000, "/a/0: expected a string, got 0"),
@@ -74,16 +74,16 @@ _SHUT = {"type": "object", "properties": {"a": {}}, "additionalProperties": Fals
     ],
     ids=["last item", "every item", "alternatives", "a large text", "names", "unknown names"],
 )
-def test_an_argument_with_too_many_errors_has_its_first_one_told(schema, value, told):
+def test_an_argument_with_too_many_errors_has_its_first_one_reported(schema, value, message):
     checker = Checker({"properties": {"a": schema, "q": {"type": "integer"}}})
 
     first, second = refusal(checker, {"a": value, "q": "x"}).splitlines()
 
     assert first == "/q: expected an integer, got 'x' (a string)."
-    assert second.startswith(told)
+    assert second.startswith(message)
 
 
-def test_too_many_unknown_arguments_are_told_by_their_names():
+def test_too_many_unknown_arguments_are_reported_by_their_names():
     checker = Checker({**_SHUT, "required": ["a"]})
 
     assert (
@@ -104,15 +104,15 @@ def test_a_chain_of_references_too_long_for_the_stack_is_left_to_the_api():
 TEXT, INTEGER = {"type": "string"}, {"type": "integer"}
 
 
-async def called(schema, given, components=None, **options):
+async def call_tool(schema, arguments, components=None, **options):
     """Call a POST whose body has this schema; return the result and what was sent."""
     toolset, sent = quiet(document(with_body(schema), components={"schemas": components or {}}))
-    result = await toolset["post_x"].execute(given, **options)
+    result = await toolset["post_x"].execute(arguments, **options)
     return result, [request.content.decode() for request in sent]
 
 
 @pytest.mark.parametrize(
-    ("properties", "given", "body"),
+    ("properties", "arguments", "body"),
     [
         ({"a": TEXT, "b": TEXT}, {"a": None, "b": "x"}, '{"b":"x"}'),
         ({"a": {"type": ["string", "null"]}, "b": INTEGER}, {"a": None}, '{"a":null}'),
@@ -120,15 +120,15 @@ async def called(schema, given, components=None, **options):
         ({"a": {"type": "integer", "enum": [1, 2]}}, {"a": "2"}, '{"a":2}'),
     ],
 )
-async def test_what_a_profile_made_of_arguments_is_undone(properties, given, body):
-    result, sent = await called(an_object(properties), given)
+async def test_what_a_profile_made_of_arguments_is_undone(properties, arguments, body):
+    result, sent = await call_tool(an_object(properties), arguments)
 
     assert result.success
     assert sent == [body]
 
 
-async def test_null_for_what_is_required_is_told():
-    result, _ = await called({**an_object({"a": TEXT}), "required": ["a"]}, {"a": None})
+async def test_null_for_what_is_required_is_reported():
+    result, _ = await call_tool({**an_object({"a": TEXT}), "required": ["a"]}, {"a": None})
 
     assert result.error["type"] == "invalid_input"
     assert result.error["message"].startswith("/a: ")
@@ -141,11 +141,13 @@ async def test_alternatives_inside_of_alternatives_are_looked_at_once():
         {**shut, "required": [f"r{n}"], "properties": {f"r{n}": INTEGER, "c": node}}
         for n in range(4)
     ]
-    given: dict[str, Any] = {"zz": None}
+    arguments: dict[str, Any] = {"zz": None}
     for _ in range(60):  # one by one these would be more ways than there are atoms
-        given = {"zz": None, "c": given}
+        arguments = {"zz": None, "c": arguments}
 
-    result, _ = await called(an_object({"c": node}), {"c": given}, {"N": {"anyOf": branches}})
+    result, _ = await call_tool(
+        an_object({"c": node}), {"c": arguments}, {"N": {"anyOf": branches}}
+    )
 
     assert result.error["type"] == "invalid_input"
 
@@ -155,12 +157,12 @@ async def test_many_items_that_must_differ_are_compared_once():
     tags = {"type": "array", "uniqueItems": True, "items": {"type": "object"}}
     many = [{"a": number, "b": None} for number in range(30_000)]
 
-    result, _ = await called(an_object({"tags": tags, "q": INTEGER}), {"q": "x", "tags": many})
+    result, _ = await call_tool(an_object({"tags": tags, "q": INTEGER}), {"q": "x", "tags": many})
 
     assert result.error["message"].startswith("/q: ")
 
 
 async def test_a_profile_that_does_not_exist_is_an_error_result():
-    result, _ = await called(an_object({"a": TEXT}), {"a": "x"}, profile="openia")
+    result, _ = await call_tool(an_object({"a": TEXT}), {"a": "x"}, profile="openia")
 
     assert "openai" in result.error["message"]

@@ -21,11 +21,11 @@ SCHEMAS = {"Point": POINT, "Node": NODE, "Cat": CAT, "Dog": DOG}
 PETS = {"oneOf": [component("Cat"), component("Dog")], "discriminator": {"propertyName": "kind"}}
 
 
-def taking(schema, version="3.1.1", **members):
+def taking(schema, version="3.1.1", **fields):
     """Return a document of one POST whose body has a property `v`."""
     content = {"application/json": {"schema": object_of(v=schema, w=STRING)}}
     post = operation(operationId="do", requestBody={"content": content, "required": True})
-    paths = {"/x": {"post": post | members}}
+    paths = {"/x": {"post": post | fields}}
     return document(paths, openapi=version, components={"schemas": SCHEMAS})
 
 
@@ -68,11 +68,11 @@ READ = {
 
 
 @pytest.mark.parametrize("version", ["3.0.3", "3.1.1"])
-@pytest.mark.parametrize(("schema", "given", "sent"), READ.values(), ids=READ)
-async def test_a_string_is_read_where_no_string_belongs(schema, given, sent, version, recorder):
+@pytest.mark.parametrize(("schema", "value", "sent"), READ.values(), ids=READ)
+async def test_a_string_is_read_where_no_string_belongs(schema, value, sent, version, recorder):
     api = load_tools(taking(schema, version), base_url=recorder.url)
 
-    result = await api.call("do", {"v": given})
+    result = await api.call("do", {"v": value})
 
     assert result.success, result
     assert json.loads(recorder.last.body) == {"v": sent}
@@ -92,18 +92,18 @@ KEPT = {
 }
 
 
-@pytest.mark.parametrize(("schema", "given"), KEPT.values(), ids=KEPT)
-async def test_a_string_stays_where_one_belongs(schema, given, recorder):
+@pytest.mark.parametrize(("schema", "value"), KEPT.values(), ids=KEPT)
+async def test_a_string_stays_where_one_belongs(schema, value, recorder):
     api = load_tools(taking(schema), base_url=recorder.url)
 
-    result = await api.call("do", {"v": given})
+    result = await api.call("do", {"v": value})
 
-    assert json.loads(recorder.last.body) == {"v": given}
+    assert json.loads(recorder.last.body) == {"v": value}
     assert "notes" not in result.metadata
 
 
 @pytest.mark.parametrize(
-    ("schema", "given"),
+    ("schema", "value"),
     [
         pytest.param(POINT, "x is 1", id="no JSON"),
         pytest.param(POINT, "{'x': 1}", id="Python"),
@@ -134,10 +134,10 @@ async def test_a_string_stays_where_one_belongs(schema, given, recorder):
         pytest.param({"anyOf": [STRING, POINT], "maxLength": 3}, '{"x":1}', id="a long string"),
     ],
 )
-async def test_other_strings_are_refused_with_their_place(schema, given, recorder):
+async def test_other_strings_are_refused_with_their_place(schema, value, recorder):
     api = load_tools(taking(schema), settings=Settings(base_url=recorder.url))
 
-    result = await api.call("do", {"v": given})
+    result = await api.call("do", {"v": value})
 
     assert result.error["type"] == "invalid_input"
     assert str(result).startswith("/v")
@@ -195,9 +195,9 @@ async def test_parameters_are_read_everywhere(recorder):
     ]
     paths = {"/x/{id}": {"get": operation(operationId="get", parameters=listed)}}
     api = load_tools(document(paths), base_url=recorder.url)
-    given = {"id": "7", "flag": "true", "tags": '["a","b"]', "filter": '{"x":1}', "X_Size": "3"}
+    arguments = {"id": "7", "flag": "true", "tags": '["a","b"]', "filter": '{"x":1}', "X_Size": "3"}
 
-    result = await api.call("get", given)
+    result = await api.call("get", arguments)
 
     assert result.success, result
     assert recorder.last.target == "/x/7?flag=true&tags=a&tags=b&filter%5Bx%5D=1"
@@ -207,9 +207,9 @@ async def test_parameters_are_read_everywhere(recorder):
 @pytest.mark.parametrize("profile", PROFILES)
 async def test_every_profile_reads_them(profile, recorder):
     api = load_tools(taking(object_of(p=component("Point"), n=INTEGER)), base_url=recorder.url)
-    given = {"v": {"p": '{"x":1,"y":null}', "n": "5"}}
+    arguments = {"v": {"p": '{"x":1,"y":null}', "n": "5"}}
 
-    result = await api.call("do", given, profile=profile)
+    result = await api.call("do", arguments, profile=profile)
 
     assert result.success, result
     assert json.loads(recorder.last.body) == {"v": {"p": {"x": 1}, "n": 5}}
@@ -277,8 +277,8 @@ async def test_a_failure_of_the_api_keeps_the_notes(recorder):
 @pytest.mark.parametrize("way", WAYS)
 async def test_every_way_reads_them(way, recorder, tmp_path):
     schema = object_of(p=component("Point"), n=INTEGER, b=BOOLEAN)
-    given = {"v": json.dumps({"p": '{"x":1}', "n": "5", "b": "true"})}
+    arguments = {"v": json.dumps({"p": '{"x":1}', "n": "5", "b": "true"})}
 
-    await call_by(way, taking(schema), given, recorder.url, tmp_path)
+    await call_by(way, taking(schema), arguments, recorder.url, tmp_path)
 
     assert json.loads(recorder.last.body) == {"v": {"p": {"x": 1}, "n": 5, "b": True}}

@@ -18,8 +18,8 @@ TEXTS = {"type": "array", "items": STRING}
 
 
 def closed(required=(), **properties):
-    known = {"properties": properties, "required": list(required)}
-    return {"type": "object", **known, "additionalProperties": False}
+    keywords = {"properties": properties, "required": list(required)}
+    return {"type": "object", **keywords, "additionalProperties": False}
 
 
 ISSUE = closed(["title"], title=STRING, labels=TEXTS, state={"enum": ["open", "closed"]})
@@ -42,7 +42,7 @@ def lines(schema, arguments):
 
 
 @pytest.mark.parametrize(
-    ("schema", "arguments", "told"),
+    ("schema", "arguments", "expected"),
     [
         (NESTED, {"owner": "a", "title": "x", "labels": [], "state": "open"},
          ["'title', 'labels' and 'state' belong inside 'body'.",
@@ -82,11 +82,11 @@ def lines(schema, arguments):
          "one for a list", "scalar", "unknown ones", "two levels", "two places", "empty text",
          "long enumeration"],
 )  # fmt: skip
-def test_a_refusal_teaches(schema, arguments, told):
-    assert lines(schema, arguments) == told
+def test_a_refusal_teaches(schema, arguments, expected):
+    assert lines(schema, arguments) == expected
 
 
-def test_more_members_than_told_lines_are_one_line():
+def test_more_properties_than_reported_lines_are_one_line():
     body = closed(**{f"member{n}": STRING for n in range(40)})
 
     first, *_ = lines(closed(body=body), {f"member{n}": "x" for n in range(40)})
@@ -96,7 +96,7 @@ def test_more_members_than_told_lines_are_one_line():
 
 
 @pytest.mark.parametrize(
-    ("node", "shown"),
+    ("node", "value"),
     [
         ({"type": "string", "example": "octocat"}, "octocat"),
         ({"type": "string", "format": "date"}, "2024-01-31"),
@@ -112,11 +112,11 @@ def test_more_members_than_told_lines_are_one_line():
     ],
     ids=str,
 )
-def test_an_example_shows_what_the_schema_shows(node, shown):
+def test_an_example_shows_what_the_schema_shows(node, value):
     loop = {"type": "object", "properties": {"loop": {"$ref": "#/$defs/Loop"}}}
     schema = {**closed(["x"], x=node), "$defs": {"Loop": loop}}
 
-    assert json.loads(example_call(schema)) == {"x": shown}
+    assert json.loads(example_call(schema)) == {"x": value}
 
 
 @pytest.mark.parametrize(
@@ -148,8 +148,8 @@ def test_any_schema_and_any_arguments_have_a_message(part, arguments):
     try:
         Checker(schema).check(arguments, example=True)
     except InputError as error:
-        told = str(error)
-        assert len(told) < 6_000
+        message = str(error)
+        assert len(message) < 6_000
 
 
 async def test_a_call_shows_an_example_and_a_schema_is_not_changed():
@@ -165,13 +165,13 @@ async def test_a_call_shows_an_example_and_a_schema_is_not_changed():
 
 
 def test_an_example_shows_what_the_first_flaws_are_about():
-    known = {f"{letter}{number}": STRING for number in range(10, 40) for letter in "abcdefgh"}
+    properties = {f"{letter}{number}": STRING for number in range(10, 40) for letter in "abcdefgh"}
 
     with pytest.raises(InputError) as caught:
-        Checker(closed(**known)).check({f"{name}x": "" for name in known}, example=True)
+        Checker(closed(**properties)).check({f"{name}x": "" for name in properties}, example=True)
 
-    shown = json.loads(str(caught.value).splitlines()[-1].removeprefix("Example: "))
-    assert 0 < len(shown) <= 5
+    example = json.loads(str(caught.value).splitlines()[-1].removeprefix("Example: "))
+    assert 0 < len(example) <= 5
 
 
 def test_a_name_of_100_000_characters_is_cut_in_the_message():
