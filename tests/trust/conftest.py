@@ -11,8 +11,8 @@ def no_network(monkeypatch):
     """Refuse every connection and every look-up of a name, and return those that were tried."""
     tried = []
 
-    def refuse(*given, **_):
-        tried.append(given)
+    def refuse(*arguments, **_):
+        tried.append(arguments)
         raise OSError("no network here")
 
     monkeypatch.setattr(socket.socket, "connect", refuse)

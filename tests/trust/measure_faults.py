@@ -71,13 +71,13 @@ async def left(base_url, calls):
     """Return what so many failing calls left behind."""
     toolset, tool = tools(base_url, timeout=30, concurrency=AT_ONCE)
     async with toolset:
-        known = [
+        cases = [
             tool(route, method)
             for route in ROUTES
             for method in route.methods
             if is_quick(route, method)
         ]
-        ends = itertools.cycle(known)
+        ends = itertools.cycle(cases)
 
         async def fail(times):
             return sum([(await next(ends).execute({})).is_error for _ in range(times)])
@@ -87,7 +87,7 @@ async def left(base_url, calls):
             gc.collect()
             return errors, open_files(), memory("VmRSS")
 
-        _, files, kib = await all_fail(max(len(known) * 2, 400))
+        _, files, kib = await all_fail(max(len(cases) * 2, 400))
         errors, more_files, more_kib = await all_fail(calls)
         return {"errors": errors, "files": more_files - files, "kib": more_kib - kib}
 

@@ -44,15 +44,15 @@ def an_object(properties):
     return {"type": "object", "properties": properties}
 
 
-def with_parameter(schema, **members):
+def with_parameter(schema, **fields):
     """Return a document with one GET that has a query parameter `q`."""
-    parameter = {"name": "q", "in": "query", "schema": schema, **members}
+    parameter = {"name": "q", "in": "query", "schema": schema, **fields}
     return document({"/x": {"get": operation(operationId="x", parameters=[parameter])}})
 
 
-def secured(scheme, *, server=BASE, method="get", **members):
+def secured(scheme, *, server=BASE, method="get", **fields):
     """Return a document whose one operation wants credentials of a scheme `k`."""
-    paths = {"/x": {method: operation(operationId="x", security=[{"k": []}], **members)}}
+    paths = {"/x": {method: operation(operationId="x", security=[{"k": []}], **fields)}}
     components = {"securitySchemes": {"k": scheme}}
     return document(paths, servers=[{"url": server}], components=components)
 
@@ -64,20 +64,20 @@ def with_token_at(url):
 
 def definition(tool):
     """Return what a model is told of a tool, as UTF-8 JSON without anything that JSON lacks."""
-    said = [tool.name, tool.description, tool.input_schema]
-    return json.dumps(said, allow_nan=False, ensure_ascii=False).encode()
+    texts = [tool.name, tool.description, tool.input_schema]
+    return json.dumps(texts, allow_nan=False, ensure_ascii=False).encode()
 
 
 def unseen_in(tool):
     """Return the control characters and half characters in a tool's definition."""
-    said = [tool.name, tool.description, tool.input_schema]
-    return _CONTROL.findall(json.dumps(said, ensure_ascii=False))
+    texts = [tool.name, tool.description, tool.input_schema]
+    return _CONTROL.findall(json.dumps(texts, ensure_ascii=False))
 
 
-def quiet(source, *, credentials=None, answer=fine, **settings):
+def quiet(source, *, credentials=None, handler=fine, **settings):
     """Return the tools of a document whose API answers by a function, and what they send."""
     settings = {"base_url": BASE, **settings}
-    return answering(source, answer, settings=settings, credentials=credentials)
+    return answering(source, handler, settings=settings, credentials=credentials)
 
 
 async def used(source):
@@ -88,8 +88,8 @@ async def used(source):
         assert len(definition(tool)) <= MOST_BYTES
         assert repr(tool)
         assert repr(tool.operation)
-        for given in ({}, {"q": "x"}, {"body": {}}, {"body": []}):
-            result = await tool.execute(given)
+        for arguments in ({}, {"q": "x"}, {"body": {}}, {"body": []}):
+            result = await tool.execute(arguments)
             json.dumps(result.model_dump(), allow_nan=False).encode()
             outcomes.append(result.error["type"] if result.error else "success")
     return outcomes
@@ -98,21 +98,21 @@ async def used(source):
 @contextlib.contextmanager
 def listening():
     """Hear all that any logger says at DEBUG: texts, values and local variables."""
-    heard, root = [], logging.getLogger()
+    texts, root = [], logging.getLogger()
     before = root.level
 
     def emit(record):
-        heard.extend([ear.format(record), repr(vars(record))])
+        texts.extend([ear.format(record), repr(vars(record))])
         if record.exc_info:
-            found = traceback.TracebackException(*record.exc_info, capture_locals=True)
-            heard.extend(found.format())
+            trace = traceback.TracebackException(*record.exc_info, capture_locals=True)
+            texts.extend(trace.format())
 
     ear = logging.Handler()
     ear.emit = emit
     root.addHandler(ear)
     root.setLevel(logging.DEBUG)
     try:
-        yield heard
+        yield texts
     finally:
         root.removeHandler(ear)
         root.setLevel(before)

@@ -58,7 +58,7 @@ def rows():
 
 
 # Made when a test asks: together they take 150 MB.
-ANSWERS: dict[str, tuple[str, Callable[[], bytes]]] = {
+RESPONSES: dict[str, tuple[str, Callable[[], bytes]]] = {
     "objects": (JSON, rows),
     "integers": (JSON, lambda: b"[" + b"1," * (5 * MEGABYTE - 1) + b"1]"),
     "empty objects": (JSON, lambda: b"[" + b"{}," * (3 * MEGABYTE) + b"1]"),
@@ -78,16 +78,16 @@ ANSWERS: dict[str, tuple[str, Callable[[], bytes]]] = {
 
 @pytest.mark.long
 @pytest.mark.parametrize("status", [200, 500])
-@pytest.mark.parametrize("name", ANSWERS)
-async def test_an_answer_of_10_mb_leaves_the_loop_free(name, status):
-    kind, make_body = ANSWERS[name]
+@pytest.mark.parametrize("name", RESPONSES)
+async def test_a_response_of_10_mb_leaves_the_loop_free(name, status):
+    kind, make_body = RESPONSES[name]
     body = make_body()
 
-    def answer(_):
+    def respond(_):
         return httpx.Response(status, headers={"content-type": kind}, content=body)
 
     def attempt():
-        (tool,), sent = quiet(GET, answer=answer)
+        (tool,), sent = quiet(GET, handler=respond)
 
         def check(_):
             assert sent
@@ -127,9 +127,9 @@ def token(length):
     return base64.b64encode(os.urandom(length)).decode()[:length]
 
 
-def api(answer, *, scheme=BEARER, **options):
+def api(handler, *, scheme=BEARER, **options):
     """Return a tool whose API answers by a function."""
-    return quiet(secured(scheme), answer=answer, **options)[0]["x"]
+    return quiet(secured(scheme), handler=handler, **options)[0]["x"]
 
 
 @pytest.mark.long
@@ -155,7 +155,7 @@ async def test_the_first_list_of_a_large_server_leaves_the_loop_free():
 
 @pytest.mark.parametrize("mark", ["a %20 blank", 'a \\" quote', "a &amp; b"])
 @pytest.mark.parametrize("length", [1200, 8000])
-async def test_a_long_token_costs_nothing_at_an_answer_with_escapes(length, mark):
+async def test_a_long_token_costs_nothing_at_a_response_with_escapes(length, mark):
     def attempt():
         secret = token(length)
         body = {"said": [mark, quote(secret, safe=""), f"<{secret}>"]}
@@ -178,15 +178,15 @@ async def test_a_long_token_costs_nothing_at_an_answer_with_escapes(length, mark
 async def test_a_long_token_of_a_token_endpoint_does_not_outlast_the_call(length, output):
     def attempt():
         secret = token(length)
-        said = {"access_token": secret, "token_type": "bearer"}
+        body = {"access_token": secret, "token_type": "bearer"}
 
-        def answer(request):
+        def respond(request):
             if request.url.path == "/t":
-                return httpx.Response(200, json=said)
+                return httpx.Response(200, json=body)
             return httpx.Response(200, text=f"100%25 of {secret} & more")
 
-        given = {"k": OAuth2(client_id="me", client_secret="client-secret")}
-        return api(answer, scheme=with_token_at("/t"), credentials=given, timeout=2), check
+        credentials = {"k": OAuth2(client_id="me", client_secret="client-secret")}
+        return api(respond, scheme=with_token_at("/t"), credentials=credentials, timeout=2), check
 
     def check(result):
         assert result.output.endswith(output)
@@ -195,15 +195,15 @@ async def test_a_long_token_of_a_token_endpoint_does_not_outlast_the_call(length
 
 
 async def test_the_tokens_of_thirty_tenants_do_not_slow_their_calls():
-    def answer(request):
+    def respond(request):
         return httpx.Response(200, json={"said": f"%20{request.headers['authorization']}"})
 
     def attempt():
-        tool = api(answer)
+        tool = api(respond)
         contexts = [Context(credentials={"k": token(1200)}) for _ in range(30)]
 
-        async def execute(given):
-            return await asyncio.gather(*(tool.execute(given, context=one) for one in contexts))
+        async def execute(arguments):
+            return await asyncio.gather(*(tool.execute(arguments, context=one) for one in contexts))
 
         return SimpleNamespace(execute=execute), check
 
@@ -217,15 +217,15 @@ async def test_the_tokens_of_thirty_tenants_do_not_slow_their_calls():
 @pytest.mark.parametrize("repeated", [False, True], ids=["none in it", "one in it"])
 async def test_ten_megabytes_are_searched_for_thirty_three_secrets_within_the_time(repeated):
     def attempt():
-        first, *others = [token(1200) for _ in range(33)]
+        first, *rest = [token(1200) for _ in range(33)]
         rows = [{"id": n, "name": f"n {n}", "url": f"/a?b=%20{n}"} for n in range(160_000)]
         if repeated:
-            rows.append({"id": 0, "name": others[-1], "url": ""})
+            rows.append({"id": 0, "name": rest[-1], "url": ""})
         body = json.dumps(rows).encode()
         assert 9_000_000 < len(body) < 10_000_000
         credentials = {
             f"own-{n}": {"in": "header", "name": "X-Other", "value": secret}
-            for n, secret in enumerate(others)
+            for n, secret in enumerate(rest)
         }
         tool = api(
             lambda _: httpx.Response(200, content=body),
@@ -235,7 +235,7 @@ async def test_ten_megabytes_are_searched_for_thirty_three_secrets_within_the_ti
         )
 
         def check(result):
-            assert others[-1] not in str(result)
+            assert rest[-1] not in str(result)
 
         return tool, check
 
@@ -244,14 +244,14 @@ async def test_ten_megabytes_are_searched_for_thirty_three_secrets_within_the_ti
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", ["text/plain", "application/json"])
-async def test_reading_an_answer_counts_as_time_of_the_call(kind):
+async def test_reading_a_response_counts_as_time_of_the_call(kind):
     body = b'["' + b'\\"' * 3_000_000 + b'"]'  # seconds of work
 
-    def answer(_):
+    def respond(_):
         return httpx.Response(200, headers={"content-type": kind}, content=body)
 
     def attempt():
-        return api(answer, credentials={"k": token(40)}, timeout=0.1), check
+        return api(respond, credentials={"k": token(40)}, timeout=0.1), check
 
     def check(result):
         assert result.error["type"] == "timeout"
@@ -266,8 +266,8 @@ async def test_the_preview_of_a_large_input_leaves_the_loop_free(dry_run):
     body = with_body({"properties": {"a": {"type": "string"}}})
 
     def attempt():
-        own = {"in": "header", "name": "X-Key", "value": token(40)}
-        (tool,), _ = quiet(document(body), credentials={"k": own}, **settings)
+        credential = {"in": "header", "name": "X-Key", "value": token(40)}
+        (tool,), _ = quiet(document(body), credentials={"k": credential}, **settings)
         return tool, check
 
     def check(result):
@@ -286,21 +286,21 @@ async def test_the_search_for_secrets_in_a_large_text_leaves_the_loop_free(place
     source = document(with_body({"properties": {"a": {"type": "string"}}}), servers=HERE)
     audit = AuditLog(str(tmp_path / "audit.jsonl"))
 
-    async def execute(given):
+    async def execute(arguments):
         if place == "a question":
-            return await make_question(tool, ToolCall(name=tool.name, arguments=given))
+            return await make_question(tool, ToolCall(name=tool.name, arguments=arguments))
         if place == "an audit log":
             return await audit.remember_arguments(
-                tool, ToolCall(name=tool.name, arguments=given), None
+                tool, ToolCall(name=tool.name, arguments=arguments), None
             )
-        return await tool.execute(given)
+        return await tool.execute(arguments)
 
     def attempt():
         nonlocal tool
         client = mock_api(source, judge=False).client()
         if place == "a cassette":
-            answer = httpx.MockTransport(lambda _: httpx.Response(200))
-            client = Cassette(tmp_path / "tape", mode="all", transport=answer).client()
+            transport = httpx.MockTransport(lambda _: httpx.Response(200))
+            client = Cassette(tmp_path / "tape", mode="all", transport=transport).client()
         (tool,) = load_tools(source, client=client)
         return SimpleNamespace(execute=execute), lambda _: None
 

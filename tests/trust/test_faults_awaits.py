@@ -25,21 +25,21 @@ class Stepped:
 
     def __await__(self):
         step = self._coroutine.send
-        given = None
+        value = None
         while True:
             try:
-                waited = step(given)
+                waited = step(value)
             except StopIteration as end:
                 return end.value
             self.count += 1
             error = self._act(waited) if self.count == self._at else None
             if error is not None:
-                step, given = self._coroutine.throw, error
+                step, value = self._coroutine.throw, error
                 continue
             try:
-                given, step = (yield waited), self._coroutine.send
+                value, step = (yield waited), self._coroutine.send
             except BaseException as raised:
-                step, given = self._coroutine.throw, raised
+                step, value = self._coroutine.throw, raised
 
 
 def tools_at(url, **settings):

@@ -16,18 +16,18 @@ PARTS = "multipart/mixed; boundary=B"
 PART = b"--B\r\nContent-Type: application/json\r\n\r\n"
 GOES_ON = "… the response is longer; only its beginning was read"
 MANY = 250_000
-ROOM = 20_000
+LIMIT = 20_000
 
 
 async def read(body, kind, **settings):
     """Return what one answer is read as; at most so much time is no limit, but an end."""
     async with Faults(replying(answer(body, f"Content-Type: {kind}"))) as server:
-        given = Settings(base_url=server.url, max_output_chars=ROOM, **settings)
-        async with load_tools(fault_document([case_of("echo")]), settings=given) as toolset:
+        all_settings = Settings(base_url=server.url, max_output_chars=LIMIT, **settings)
+        async with load_tools(fault_document([case_of("echo")]), settings=all_settings) as toolset:
             async with asyncio.timeout(25):
                 result = await toolset["get_echo"].execute({})
     json.dumps([result.output, result.metadata], allow_nan=False, ensure_ascii=False).encode()
-    assert len(str(result)) <= ROOM
+    assert len(str(result)) <= LIMIT
     return result
 
 
@@ -70,14 +70,14 @@ async def test_more_values_than_can_be_shown_are_read_in_part(body, kind, first)
     assert result.output[-1] == GOES_ON or "items left out" in result.output[-1]
 
 
-async def test_an_object_with_too_many_members_says_that_it_goes_on():
+async def test_an_object_with_too_many_properties_says_that_it_goes_on():
     result = await read(json.dumps({f"k{n}": n for n in range(MANY)}).encode(), JSON)
 
     assert result.output["k0"] == 0
     assert result.output["…"].endswith(f"properties left out; {GOES_ON[2:]}")
 
 
-async def test_who_allows_larger_answers_gets_larger_ones_and_more_values():
+async def test_who_allows_larger_responses_gets_larger_ones_and_more_values():
     body = b"[" + b"[]," * 300_000 + b" " * 11_000_000 + b"1]"
 
     result = await read(body, JSON, max_response_bytes=40_000_000)

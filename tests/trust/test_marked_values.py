@@ -55,19 +55,19 @@ VALUES = {
 each_value = pytest.mark.parametrize(("value", "masked"), VALUES.values(), ids=VALUES)
 
 
-def in_query(name, location="query", **members):
-    return {"name": name, "in": location, "schema": SECRET, **members}
+def in_query(name, location="query", **fields):
+    return {"name": name, "in": location, "schema": SECRET, **fields}
 
 
 def api(kind="application/json", schema=None, **servers):
     """Return a document whose operations take and give boxes."""
     box = component("Box") if schema is None else schema
-    answers = {"200": {"description": "ok", "content": {"application/json": {"schema": box}}}}
+    responses = {"200": {"description": "ok", "content": {"application/json": {"schema": box}}}}
     body = {"content": {kind: {"schema": box}}}
     item = {
         "parameters": [in_query("box", "path", required=True)],
-        "get": operation(operationId="get_box", responses=answers),
-        "put": operation(operationId="put_box", requestBody=body, responses=answers),
+        "get": operation(operationId="get_box", responses=responses),
+        "put": operation(operationId="put_box", requestBody=body, responses=responses),
         "delete": operation(operationId="delete_box"),
     }
     listed = {
@@ -158,9 +158,9 @@ async def test_a_mock_records_no_marked_value(kind):
     mock = mock_api(api(kind, FLAT))
     toolset = load_tools(api(kind, FLAT), client=mock.client())
     body = {"label": "l", "pin": PIN}
-    given = {"body": body} if "body" in toolset["add_box"].input_schema["properties"] else body
+    arguments = {"body": body} if "body" in toolset["add_box"].input_schema["properties"] else body
 
-    await toolset.call("add_box", {**given, "q": PIN, "X_Mine": PIN})
+    await toolset.call("add_box", {**arguments, "q": PIN, "X_Mine": PIN})
     await toolset.call("get_box", {"box": PIN})
 
     add, get = mock.calls
@@ -174,18 +174,18 @@ async def test_a_mock_records_no_marked_value(kind):
 
 @pytest.mark.parametrize("kind", FORMS.values(), ids=FORMS)
 async def test_a_cassette_has_no_marked_value_and_replays(kind, tmp_path):
-    def answer(request):
+    def respond(request):
         return httpx.Response(200, json={"pin": PIN, "label": "l"})
 
     results = []
-    for transport in (httpx.MockTransport(answer), None):
+    for transport in (httpx.MockTransport(respond), None):
         with Cassette(tmp_path / "tape.json", transport=transport) as tape:
             document = api(kind, FLAT, servers=[{"url": "http://a.test/v1"}])
             toolset = load_tools(document, client=tape.client())
             body = {"label": "l", "pin": PIN}
             whole = "body" in toolset["add_box"].input_schema["properties"]
-            given = {"body": body} if whole else body
-            results.append(await toolset.call("add_box", {**given, "q": PIN, "X_Mine": PIN}))
+            arguments = {"body": body} if whole else body
+            results.append(await toolset.call("add_box", {**arguments, "q": PIN, "X_Mine": PIN}))
             results.append(await toolset.call("get_box", {"box": PIN}))
 
     text = (tmp_path / "tape.json").read_text()
@@ -231,13 +231,13 @@ def test_a_pattern_of_a_document_is_never_applied():
     assert masked == {"a" * 60 + "!": "***", "listed": "l"}
 
 
-def record_answer(folder, answer, document):
+def record_response(folder, response, document):
     """Call a tool whose exchanges are recorded, and return the record as a string."""
 
     async def call():
         echo = httpx.Response(200, json=[IN_PATH, f"no {IN_PATH}"])
-        answers = {"POST": answer, "GET": echo}
-        transport = httpx.MockTransport(lambda request: answers[request.method])
+        responses = {"POST": response, "GET": echo}
+        transport = httpx.MockTransport(lambda request: responses[request.method])
         client = httpx.AsyncClient(transport=transport)
         async with load_tools(document, client=client, record=folder) as toolset:
             body = {"label": "l", "pin": PIN, "codes": CODES[:3]}
@@ -267,9 +267,9 @@ ECHOES = {
 }
 
 
-@pytest.mark.parametrize("answer", ECHOES.values(), ids=ECHOES)
-def test_a_recorded_response_repeats_no_marked_value(answer, tmp_path):
-    record = record_answer(tmp_path, answer, api(servers=[{"url": "http://a.test/v1"}]))
+@pytest.mark.parametrize("response", ECHOES.values(), ids=ECHOES)
+def test_a_recorded_response_repeats_no_marked_value(response, tmp_path):
+    record = record_response(tmp_path, response, api(servers=[{"url": "http://a.test/v1"}]))
     hidden = [PIN, QUERIED, SENT, IN_PATH, "own-pin-1", *CODES]
     for text in [record, *(base64_strings(record))]:
         assert [secret for secret in hidden if secret in text] == []
@@ -278,15 +278,15 @@ def test_a_recorded_response_repeats_no_marked_value(answer, tmp_path):
 @pytest.mark.parametrize("kind", FORMS.values(), ids=FORMS)
 def test_a_recorded_response_repeats_no_marked_value_of_a_form(kind, tmp_path):
     document = api(kind, FLAT, servers=[{"url": "http://a.test/v1"}])
-    answer = httpx.Response(200, json={"label": f"the pin {PIN}"})
-    assert PIN not in record_answer(tmp_path, answer, document)
+    response = httpx.Response(200, json={"label": f"the pin {PIN}"})
+    assert PIN not in record_response(tmp_path, response, document)
 
 
 def test_words_of_the_document_stay_in_a_record_though_a_marked_value_equals_one(tmp_path):
     async def call():
         body = {"label": "a label", "pin": "label", "latest": "a test", "test": 1}
-        answer = httpx.Response(200, json=body)
-        client = httpx.AsyncClient(transport=httpx.MockTransport(lambda _: answer))
+        response = httpx.Response(200, json=body)
+        client = httpx.AsyncClient(transport=httpx.MockTransport(lambda _: response))
         document = api(servers=[{"url": "http://a.test/v1"}])
         async with load_tools(document, client=client, record=tmp_path) as toolset:
             body = {"label": "l", "pin": "label", "codes": ["test"]}

@@ -15,7 +15,7 @@ from openapi_tools.redaction import redact_data
 MODULES = pattern_costs.modules()
 NOT_FROM_OUTSIDE: dict[str, str] = {}
 """Patterns that read no string from outside, each with the reason; none is left out today."""
-MADE_OF_VALUES = {
+BUILT_OF_VALUES = {
     "loading.other_files:module": ("", "a loop over constants, which are found in the module"),
     "responses.response_shape:__init__": (fnmatch.translate("*a*b*_url"), "`drop` of a caller"),
     "responses.shaped_schemas:_make_pruning": (fnmatch.translate("*a*b*_url"), "the same `drop`"),
@@ -47,11 +47,11 @@ def no_collection():
 @pytest.mark.usefixtures("no_collection")
 @pytest.mark.parametrize("name", MODULES)
 def test_the_cost_of_a_pattern_grows_as_its_string_does(name, trees):
-    found, _ = pattern_costs.patterns_of(MODULES[name], trees)
+    patterns, _ = pattern_costs.patterns_of(MODULES[name], trees)
 
     slow = [
         line
-        for each in found
+        for each in patterns
         if str(each) not in NOT_FROM_OUTSIDE
         for line in pattern_costs.slow_inputs(each)
     ]
@@ -60,19 +60,19 @@ def test_the_cost_of_a_pattern_grows_as_its_string_does(name, trees):
 
 
 @pytest.mark.untraced
-@pytest.mark.parametrize("place", [place for place, (text, _) in MADE_OF_VALUES.items() if text])
+@pytest.mark.parametrize("place", [place for place, (text, _) in BUILT_OF_VALUES.items() if text])
 def test_so_does_that_of_a_pattern_made_of_values(place):
-    pattern = re.compile(MADE_OF_VALUES[place][0])
-    found = pattern_costs.Found(place, "example", pattern, ("match", "fullmatch"))
+    pattern = re.compile(BUILT_OF_VALUES[place][0])
+    pattern_use = pattern_costs.Found(place, "example", pattern, ("match", "fullmatch"))
 
-    assert list(pattern_costs.slow_inputs(found)) == []
+    assert list(pattern_costs.slow_inputs(pattern_use)) == []
 
 
 def test_every_pattern_is_found_or_listed(trees):
-    found = [pattern_costs.patterns_of(module, trees) for module in MODULES.values()]
-    places = {str(each) for patterns, _ in found for each in patterns}
+    results = [pattern_costs.patterns_of(module, trees) for module in MODULES.values()]
+    places = {str(each) for patterns, _ in results for each in patterns}
 
-    assert {place for _, unknown in found for place in unknown} == set(MADE_OF_VALUES)
+    assert {place for _, unknown in results for place in unknown} == set(BUILT_OF_VALUES)
     assert set(NOT_FROM_OUTSIDE) <= places
     assert len(places) > 200
     assert {
@@ -101,9 +101,9 @@ def test_every_pattern_is_found_or_listed(trees):
     ],
 )
 def test_a_slow_pattern_would_be_noticed(pattern, method):
-    found = pattern_costs.Found("example", "example", re.compile(pattern), (method,))
+    pattern_use = pattern_costs.Found("example", "example", re.compile(pattern), (method,))
 
-    assert list(pattern_costs.slow_inputs(found)) != []
+    assert list(pattern_costs.slow_inputs(pattern_use)) != []
 
 
 @pytest.mark.untraced
@@ -112,9 +112,9 @@ def test_a_slow_pattern_would_be_noticed(pattern, method):
     [r"<[^<>]*>", r"\w{1,300}x", r"(?<!\s)\s*+\n", r'"(?:[^"\\]++|\\.)*+"?', r"[a-z]+", "a|b|cd"],
 )
 def test_a_pattern_that_is_fast_enough_would_not(pattern):
-    found = pattern_costs.Found("example", "example", re.compile(pattern), ("search",))
+    pattern_use = pattern_costs.Found("example", "example", re.compile(pattern), ("search",))
 
-    assert list(pattern_costs.slow_inputs(found)) == []
+    assert list(pattern_costs.slow_inputs(pattern_use)) == []
 
 
 @pytest.mark.untraced
@@ -139,7 +139,7 @@ def test_a_pattern_that_is_fast_enough_would_not(pattern):
     ],
 )
 @pytest.mark.parametrize("end", ["", '="', "%"])
-def test_so_does_the_search_for_secrets_that_names_tell_of(piece, end):
+def test_so_does_the_search_for_secrets_that_names_mark(piece, end):
     def work_on(length):
         text = piece * (length // len(piece)) + end
         return lambda: redact_data(text)

@@ -32,13 +32,13 @@ def nested(levels, kind="array"):
     return schema
 
 
-def written(levels):
+def nested_document(levels):
     """Return a JSON document with a deep schema as text, as `json.dumps` could not write it."""
     schema = '{"type": "array", "items": ' * levels + '{"type": "string"}' + "}" * levels
     return json.dumps(with_component("HERE")).replace('"HERE"', schema)
 
 
-@pytest.mark.parametrize("source", [with_component(nested(900)), written(900)])
+@pytest.mark.parametrize("source", [with_component(nested(900)), nested_document(900)])
 def test_a_schema_nested_900_levels_is_refused_at_load_and_at_generation(source, tmp_path):
     assert "nested deeper than 201 levels" in refusal(source)
     with pytest.raises(OpenAPIToolsError, match="nested deeper than 201 levels"):
@@ -51,7 +51,7 @@ def test_a_schema_nested_900_levels_is_refused_at_load_and_at_generation(source,
     [
         with_component(nested(185)),
         with_component(nested(90, "object")),
-        written(185),
+        nested_document(185),
         with_component(an_object({"a": nested(180)})),
     ],
     ids=["arrays", "objects", "text", "member"],
@@ -68,7 +68,7 @@ LONG = "x" * 1_000_000
 NAME = LONG[:100_000]
 
 
-def member(**schema):
+def body_with(**schema):
     """Return a document whose body has a member of a schema."""
     return with_component(an_object({"a": schema}))
 
@@ -90,16 +90,16 @@ HUGE = {
     ),
     "description": lambda: with_parameter({"description": LONG * 2}, description=LONG * 2),
     "name of a property": lambda: with_component(an_object({NAME: {}, "a": {}})),
-    "name of a required property": lambda: member(properties={NAME: {}}, required=[NAME, "b"]),
+    "name of a required property": lambda: body_with(properties={NAME: {}}, required=[NAME, "b"]),
     "name of a parameter": lambda: query(NAME),
     "default": lambda: query(type="string", default=LONG),
     "default of many members": lambda: query(default={"a": ["x"] * 100_000}),
-    "const": lambda: member(const=LONG),
+    "const": lambda: body_with(const=LONG),
     "example": lambda: with_parameter({}, example=LONG),
     "examples": lambda: query(examples=[LONG]),
     "pattern": lambda: query(type="string", pattern=LONG),
     "title and format": lambda: query(title=LONG, format=LONG, type="string"),
-    "50,000 required names": lambda: member(required=[f"r{n}" for n in range(50_000)]),
+    "50,000 required names": lambda: body_with(required=[f"r{n}" for n in range(50_000)]),
     "dependent names": lambda: with_component(
         {"type": "object", "dependentRequired": {f"r{n}": ["a" * 50] for n in range(20_000)}}
     ),
@@ -136,22 +136,24 @@ def test_the_size_of_a_definition_does_not_depend_on_what_was_looked_at_before()
 
 
 @pytest.mark.parametrize("openapi", ["3.1.0", "2.0"])
-def test_lists_that_all_operations_share_are_cut_and_not_made_anew_for_each(openapi):
+def test_lists_that_all_operations_share_are_cut_and_not_rebuilt_for_each(openapi):
     kinds = [f"a/b{n}" for n in range(20_000)]
     content = {"content": {kind: {} for kind in kinds}}
-    answer, body = {"R": {"description": "ok", **content}}, {"B": content}
+    response, body = {"R": {"description": "ok", **content}}, {"B": content}
     shared = {
         "servers": [{"url": f"https://a{n}.example.com"} for n in range(20_000)],
         "security": [{f"k{n}": []} for n in range(20_000)],
         **dict.fromkeys(("produces", "consumes"), kinds),
-        "components": {"responses": answer, "requestBodies": body},
+        "components": {"responses": response, "requestBodies": body},
     }
     body = {"requestBody": reference("requestBodies", "B")}
     if openapi == "2.0":
         body = {"parameters": [{"in": "body", "name": "body", "schema": {}}]}
-    answers = {"responses": {"200": reference("responses", "R")}}
+    operation_fields = {"responses": {"200": reference("responses", "R")}}
     one, *_, other = tools(
-        {f"/{n}": {"post": {**answers, **body}} for n in range(100)}, openapi=openapi, **shared
+        {f"/{n}": {"post": {**operation_fields, **body}} for n in range(100)},
+        openapi=openapi,
+        **shared,
     )
 
     first, last = one.operation, other.operation
@@ -166,11 +168,11 @@ def test_lists_that_all_operations_share_are_cut_and_not_made_anew_for_each(open
 def test_a_large_part_that_all_operations_share_is_read_once():
     large = "x" * 3_000_000
     body = {"content": {"application/json": {"schema": {"type": "string"}, "example": large}}}
-    member = {"type": "string", "example": large}
+    part = {"type": "string", "example": large}
 
     def beside(number):
         """An operation whose body has the large member, as an alias does, and one of its own."""
-        schema = {"type": "object", "properties": {"m": member, f"p{number}": {"type": "string"}}}
+        schema = {"type": "object", "properties": {"m": part, f"p{number}": {"type": "string"}}}
         content = {"application/json": {"schema": schema}}
         return operation(requestBody={"required": True, "content": content})
 
@@ -335,7 +337,7 @@ HIDING = {
     "words": query(title=UNSEEN, description=UNSEEN, format=UNSEEN),
     "values": query(default=UNSEEN, examples=[UNSEEN], const={UNSEEN: 1}),
     "choices": with_parameter({"enum": [UNSEEN, "plain"], "pattern": UNSEEN}, example=UNSEEN),
-    "nested name": member(properties={UNSEEN: {}}, required=[UNSEEN]),
+    "nested name": body_with(properties={UNSEEN: {}}, required=[UNSEEN]),
     "name": with_component({**an_object({UNSEEN: {}}), "required": [UNSEEN]}),
     "component": with_component(
         an_object({"a": component(UNSEEN)}), **{UNSEEN: {"type": "string"}}
@@ -391,8 +393,8 @@ async def test_no_word_of_a_schema_makes_loading_or_validation_open_a_connection
     toolset, _ = quiet(with_parameter(node) | elsewhere)
 
     for tool in toolset:
-        for given in ({}, {"q": "x"}, {"q": []}, {"q": {"a": 1}}):
-            result = await tool.execute(given)
+        for arguments in ({}, {"q": "x"}, {"q": []}, {"q": {"a": 1}}):
+            result = await tool.execute(arguments)
             assert result.error is None or result.error["type"] == "invalid_input"
 
     assert no_network == []
@@ -401,7 +403,7 @@ async def test_no_word_of_a_schema_makes_loading_or_validation_open_a_connection
 
 def test_urls_that_are_documentation_only_are_never_fetched(no_network):
     docs = {"externalDocs": {"url": ELSEWHERE}}
-    answer = {
+    response = {
         "description": "ok",
         "links": {"a": {"operationRef": f"{ELSEWHERE}#/paths"}},
         "content": {"application/json": {"examples": {"a": {"externalValue": ELSEWHERE}}}},
@@ -412,7 +414,7 @@ def test_urls_that_are_documentation_only_are_never_fetched(no_network):
         "f": {"type": "oauth2", "flows": flows},
     }
     source = with_parameter({"type": "object", "discriminator": {"propertyName": "a"}, **docs})
-    source["paths"]["/x"]["get"] |= {**docs, "responses": {"200": answer}}
+    source["paths"]["/x"]["get"] |= {**docs, "responses": {"200": response}}
     source |= {**docs, "components": {"securitySchemes": schemes}}
     source["info"] |= {"termsOfService": ELSEWHERE, "license": {"name": "x", "url": ELSEWHERE}}
 

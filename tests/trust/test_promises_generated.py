@@ -74,22 +74,22 @@ def test_text_that_reorders_hides_or_ends_lines_is_escaped_in_every_python_file(
     assert [path for path, source in sources.items() if FORBIDDEN.search(source)] == []
 
 
-def packaged(schema, folder):
+def generate_schema(schema, folder):
     """Generate a package for a parameter of that schema; return its files, and its own schema."""
     files = generate(with_parameter(schema), folder)
     with imported(folder, "museum_tools") as package:
         return files, package.load()["x"].input_schema["properties"]["q"]
 
 
-ODD_MEMBERS = ["a", "", "__class__", "mro", "A", "\ufb01", "fi", "class", "1", 1, 1.5, None, True]
+ODD_VALUES = ["a", "", "__class__", "mro", "A", "\ufb01", "fi", "class", "1", 1, 1.5, None, True]
 
 
 def test_enum_members_are_values_and_never_names(tmp_path):
-    members = [*ODD_MEMBERS, {"__init__": 1}, ["mro"]]
+    values = [*ODD_VALUES, {"__init__": 1}, ["mro"]]
 
-    files, found = packaged({"enum": members}, tmp_path / "out")
+    files, schema = generate_schema({"enum": values}, tmp_path / "out")
 
-    assert [repr(value) for value in found["enum"]] == [repr(value) for value in members]
+    assert [repr(value) for value in schema["enum"]] == [repr(value) for value in values]
     names = {
         node.id if isinstance(node, ast.Name) else node.name
         for path, source in files.items()
@@ -110,16 +110,16 @@ HOSTILE_DEFAULTS = [
 
 @pytest.mark.parametrize(("declared", "default"), HOSTILE_DEFAULTS)
 def test_a_default_of_another_type_than_declared_is_left_out(declared, default, tmp_path):
-    _, found = packaged({"type": declared, "default": default}, tmp_path / "out")
+    _, schema = generate_schema({"type": declared, "default": default}, tmp_path / "out")
 
-    assert "default" not in found
+    assert "default" not in schema
 
 
 @pytest.mark.parametrize("default", [10**200, *(row[1] for row in HOSTILE_DEFAULTS)])
 def test_a_default_is_the_literal_that_it_is(default, tmp_path):
-    _, found = packaged({"default": default}, tmp_path / "out")
+    _, schema = generate_schema({"default": default}, tmp_path / "out")
 
-    assert found["default"] == default
+    assert schema["default"] == default
 
 
 @each_layout
@@ -165,7 +165,7 @@ def test_a_package_of_the_version_before_still_loads(layout, tmp_path):
     assert tool.operation == load_tools(root)["x"].operation
 
 
-def test_a_document_that_changed_is_told_and_the_standing_code_stays_as_it_is(tmp_path):
+def test_a_document_that_changed_is_reported_and_the_standing_code_stays_as_it_is(tmp_path):
     """A new server, other words, one more required header: none of it comes in silently."""
     reads = operation(operationId="x", description="Reads.")
     header = {"name": "X-Copy-To", "in": "header", "required": True, "schema": {"type": "string"}}
@@ -176,11 +176,11 @@ def test_a_document_that_changed_is_told_and_the_standing_code_stays_as_it_is(tm
 
     report = generate_package(after, tmp_path, name="api", check=True)
 
-    told = " ".join(detail for change in report.changes for detail in change.details)
+    text = " ".join(detail for change in report.changes for detail in change.details)
     assert report.drifted
     assert {change.kind for change in report.changes} == {"schema", "description", "operation"}
     assert any(change.breaking for change in report.changes)
-    assert "evil.example" in told
-    assert "X_Copy_To" in told
+    assert "evil.example" in text
+    assert "X_Copy_To" in text
     with imported(tmp_path, "api_tools") as package:
         assert said(package.load()) == said(load_tools(before))

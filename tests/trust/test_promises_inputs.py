@@ -22,14 +22,14 @@ from openapi_tools.tools.session import open_session
 ELSEWHERE = "http://127.0.0.1:1"
 
 
-async def called(source, given, **others):
+async def call_tool(source, arguments, **options):
     """Call a document's one tool; return the result and what was sent."""
-    toolset, sent = quiet(source, **others)
+    toolset, sent = quiet(source, **options)
     (tool,) = toolset
-    return await tool.execute(given), sent
+    return await tool.execute(arguments), sent
 
 
-def taking(location, **members):
+def taking(location, **fields):
     """Return a document with a GET that takes `v` in some place."""
     path = "/items/{v}" if location == "path" else "/items"
     declared = {
@@ -37,7 +37,7 @@ def taking(location, **members):
         "in": location,
         "required": location == "path",
         "schema": {},
-        **members,
+        **fields,
     }
     return document({path: {"get": operation(parameters=[declared])}})
 
@@ -56,14 +56,14 @@ def taking(location, **members):
     ids=["slash", "query", "reserved", "absolute", "scheme-relative", "non-ASCII", "controls"],
 )
 async def test_a_path_value_is_one_encoded_segment_of_the_same_origin(value, path):
-    _, (request,) = await called(taking("path", schema={"type": "string"}), {"v": value})
+    _, (request,) = await call_tool(taking("path", schema={"type": "string"}), {"v": value})
 
     assert request.url.raw_path == path
     assert (request.url.scheme, request.url.netloc) == ("https", b"api.example")
 
 
 @pytest.mark.parametrize(
-    ("given", "query"),
+    ("value", "query"),
     [
         ("x&admin=1", b"v=x%26admin%3D1"),
         ("x#y", b"v=x%23y"),
@@ -76,14 +76,14 @@ async def test_a_path_value_is_one_encoded_segment_of_the_same_origin(value, pat
     ],
     ids=ascii,
 )
-async def test_a_query_value_is_written_by_its_style_and_adds_no_parameter(given, query):
-    _, (request,) = await called(taking("query"), {"v": given})
+async def test_a_query_value_is_written_by_its_style_and_adds_no_parameter(value, query):
+    _, (request,) = await call_tool(taking("query"), {"v": value})
 
     assert request.url.query == query
 
 
 async def test_a_parameter_whose_name_holds_delimiters_stays_one_parameter():
-    _, (request,) = await called(taking("query", name="a&b=c"), {"a_b_c": "1"})
+    _, (request,) = await call_tool(taking("query", name="a&b=c"), {"a_b_c": "1"})
 
     assert request.url.query == b"a%26b%3Dc=1"
 
@@ -94,7 +94,7 @@ async def test_a_parameter_whose_name_holds_delimiters_stays_one_parameter():
     ids=["line end", "NUL", "beyond ASCII", "second cookie", "end", "pair"],
 )
 async def test_a_cookie_of_style_form_is_percent_encoded_and_adds_no_header_and_no_cookie(value):
-    _, (request,) = await called(taking("cookie", schema={"type": "string"}), {"v": value})
+    _, (request,) = await call_tool(taking("cookie", schema={"type": "string"}), {"v": value})
 
     assert request.headers["cookie"] == f"v={quote(value, safe='')}"
 
@@ -132,8 +132,8 @@ async def test_a_text_that_looks_like_a_path_opens_no_file(value, kind, monkeypa
     assert tool.input_schema
     opened: list[Any] = []
     with monkeypatch.context() as patched:
-        patched.setattr(builtins, "open", lambda *given, **_: opened.append(given))
-        patched.setattr(Path, "open", lambda *given, **_: opened.append(given))
+        patched.setattr(builtins, "open", lambda *arguments, **_: opened.append(arguments))
+        patched.setattr(Path, "open", lambda *arguments, **_: opened.append(arguments))
 
         result = await tool.execute({"body": value})
 
@@ -146,7 +146,7 @@ async def test_a_file_name_adds_no_header_to_its_part(name):
     schema = {"type": "object", "properties": {"f": {"type": "string", "format": "binary"}}}
     source = document(with_body(schema, kind="multipart/form-data"))
 
-    result, sent = await called(source, {"f": {"text": "content", "filename": name}})
+    result, sent = await call_tool(source, {"f": {"text": "content", "filename": name}})
 
     assert result.is_error or sent
     for request in sent:
@@ -170,13 +170,13 @@ class Foreign(OperationTool):
     )
 
 
-@pytest.mark.parametrize("given", [{}, {"q": "x"}, {"r": [1]}, {"q": {"a": 1}, "r": "x"}])
-async def test_validation_at_call_time_fetches_no_reference(given, no_network):
-    answer = httpx.MockTransport(lambda _: httpx.Response(200, json={}))
-    client = httpx.AsyncClient(transport=answer)
+@pytest.mark.parametrize("arguments", [{}, {"q": "x"}, {"r": [1]}, {"q": {"a": 1}, "r": "x"}])
+async def test_validation_at_call_time_fetches_no_reference(arguments, no_network):
+    transport = httpx.MockTransport(lambda _: httpx.Response(200, json={}))
+    client = httpx.AsyncClient(transport=transport)
     tool = Foreign(open_session(Settings(base_url=BASE), client=client))
 
-    result = await tool.execute(given)
+    result = await tool.execute(arguments)
 
     assert no_network == []
     assert result.error is None or result.error["type"] == "invalid_input"
@@ -288,7 +288,7 @@ class Digit(Number):
 
 
 @pytest.mark.parametrize(
-    ("given", "body"),
+    ("arguments", "body"),
     [
         (Loud(a=1, _tool_call_id="c"), b'{"a":1}'),
         ({"a": Loud(x=1), "_tool_call_id": "c"}, b'{"a":{"x":1}}'),
@@ -298,8 +298,8 @@ class Digit(Number):
     ],
     ids=["all loud", "loud", "endless", "word", "list"],
 )
-async def test_a_value_of_a_class_of_its_own_is_what_python_says_it_is(given, body):
-    result, sent = await called(ANYTHING, given)
+async def test_a_value_of_a_class_of_its_own_is_what_python_says_it_is(arguments, body):
+    result, sent = await call_tool(ANYTHING, arguments)
 
     assert (result.success, result.tool_call_id) == (True, "c")
     assert [request.content for request in sent] == [body]
@@ -307,7 +307,7 @@ async def test_a_value_of_a_class_of_its_own_is_what_python_says_it_is(given, bo
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("given", "reason"),
+    ("arguments", "reason"),
     [
         (Void(), "got a value of type Void"),
         ({"a": Void()}, "Void is not JSON"),
@@ -317,8 +317,8 @@ async def test_a_value_of_a_class_of_its_own_is_what_python_says_it_is(given, bo
     ],
     ids=["void", "member", "class", "boundless member", "boundless"],
 )
-async def test_what_python_cannot_say_is_refused(given, reason):
-    result, sent = await called(ANYTHING, given)
+async def test_what_python_cannot_say_is_refused(arguments, reason):
+    result, sent = await call_tool(ANYTHING, arguments)
 
     assert result.error["type"] == "invalid_input"
     assert reason in result.error["message"]

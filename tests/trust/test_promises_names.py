@@ -93,9 +93,9 @@ def test_tags_ids_and_components_become_files_with_safe_names_inside_the_folder(
     assert all(STEM.fullmatch(stem) for stem in modules), modules
 
 
-async def request_of(tool, sent, given):
+async def request_of(tool, sent, arguments):
     """Return the one request that a call makes."""
-    result = await tool.execute(given)
+    result = await tool.execute(arguments)
     assert not result.is_error, result.output
     (request,) = sent
     return request
@@ -110,8 +110,8 @@ async def test_one_name_in_five_places_is_five_arguments_that_reach_their_places
     paths = {"/{id}": {"post": operation(parameters=parameters, requestBody=body)}}
     (tool,), sent = quiet(document(paths))
 
-    given = {f"id_{place}": place for place in (*places, "body")}
-    request = await request_of(tool, sent, given)
+    arguments = {f"id_{place}": place for place in (*places, "body")}
+    request = await request_of(tool, sent, arguments)
 
     assert request.url.raw_path == b"/path?id=query"
     assert request.headers["id"] == "header"
@@ -170,10 +170,10 @@ def test_of_a_parameter_that_stands_twice_in_one_place_the_last_counts():
 HOME, OTHER = "https://api.example.com/v1", "https://other.example.com"
 
 
-def api(*servers, **members):
+def api(*servers, **fields):
     """Return a document whose first operation has servers of its own."""
-    own = {"get": operation(operationId="own", servers=list(servers))} if servers else {}
-    return document({"/own": own, "/x": {"get": operation(operationId="x")}}, **members)
+    path_item = {"get": operation(operationId="own", servers=list(servers))} if servers else {}
+    return document({"/own": path_item, "/x": {"get": operation(operationId="x")}}, **fields)
 
 
 def servers_in(source, folder, layout="package", **options):
@@ -183,7 +183,7 @@ def servers_in(source, folder, layout="package", **options):
         return (package if layout == "module" else __import__("origin_tools.index").index).SERVERS
 
 
-OWN = {
+DOCUMENT_SERVERS = {
     "several": (api({"url": OTHER}, servers=[{"url": HOME}, {"url": OTHER}]), [HOME, OTHER]),
     "relative": (api({"url": OTHER}, servers=[{"url": "/v1"}]), ["/v1"]),
     "of the first operation": (api({"url": OTHER}, {"url": HOME}), [OTHER, HOME]),
@@ -198,9 +198,9 @@ OWN = {
 
 
 @each_layout
-@pytest.mark.parametrize("name", OWN)
+@pytest.mark.parametrize("name", DOCUMENT_SERVERS)
 def test_a_document_has_servers_of_its_own_or_those_of_its_first_operation(name, layout, tmp_path):
-    root, urls = OWN[name]
+    root, urls = DOCUMENT_SERVERS[name]
 
     assert [server.url for server in servers_in(root, tmp_path, layout)] == urls
 
@@ -226,9 +226,9 @@ def test_a_documents_own_server_has_its_variables_and_no_password(tmp_path):
     variables = {"region": {"default": "eu", "enum": ["eu", "us"]}}
     servers = [{"url": "https://me:hunter2@{region}.example.com", "variables": variables}]
 
-    found = servers_in(api(servers=servers), tmp_path)
+    result = servers_in(api(servers=servers), tmp_path)
 
-    assert found == (
+    assert result == (
         Server("https://***@{region}.example.com", {"region": ServerVariable("eu", ("eu", "us"))}),
     )
 
@@ -241,11 +241,11 @@ def test_a_documents_own_server_has_its_variables_and_no_password(tmp_path):
 def test_a_selection_never_makes_another_server_the_documents_own(servers, tmp_path):
     root = api(*servers, servers=[{"url": HOME}])
 
-    found = servers_in(root, tmp_path, select=Select(names="own"))
+    result = servers_in(root, tmp_path, select=Select(names="own"))
 
     # None at all means that credentials go nowhere by default.
-    assert found in ((Server(HOME),), ())
-    assert found or servers[0]["url"] == OTHER
+    assert result in ((Server(HOME),), ())
+    assert result or servers[0]["url"] == OTHER
 
 
 FLAGS = dict.fromkeys(

@@ -54,14 +54,16 @@ class Promise(NamedTuple):
 
 def tables(page, level):
     """Return the lines of the tables of a page, by the heading above each."""
-    found: dict[str, list[list[str]]] = {}
+    by_heading: dict[str, list[list[str]]] = {}
     heading = ""
     for line in page.splitlines():
         if line.startswith("#"):
             heading = line.removeprefix(level) if line.startswith(f"{level} ") else ""
         elif line.startswith("|") and heading:
-            found.setdefault(heading, []).append([cell.strip() for cell in _CELL.split(line)[1:-1]])
-    return {heading: rows[2:] for heading, rows in found.items()}
+            by_heading.setdefault(heading, []).append(
+                [cell.strip() for cell in _CELL.split(line)[1:-1]]
+            )
+    return {heading: rows[2:] for heading, rows in by_heading.items()}
 
 
 OURS = tables(PAGE, "###")
@@ -93,9 +95,9 @@ def test_a_promise_names_tests_and_cases_that_exist(promise):
 
 
 def test_no_test_stands_for_two_promises_unless_it_names_other_cases():
-    found = [proof for promise in PROMISES for proof in promise.proofs]
+    proofs = [proof for promise in PROMISES for proof in promise.proofs]
 
-    assert sorted({proof for proof in found if found.count(proof) > 1}) == []
+    assert sorted({proof for proof in proofs if proofs.count(proof) > 1}) == []
 
 
 def threats_in(rows):

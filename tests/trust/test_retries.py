@@ -27,7 +27,7 @@ def api(url, parameters=(), **settings):
     return load_tools(document(paths), settings=Settings(base_url=url, timeout=5, **settings))
 
 
-async def called(server, method="get", **settings):
+async def call_method(server, method="get", **settings):
     async with api(server.url, **settings) as toolset:
         return await toolset[method].execute({})
 
@@ -38,7 +38,7 @@ async def test_an_idempotent_method_is_tried_again_and_others_are_sent_once(
     method, status, recorder
 ):
     recorder.answers.append(busy(status=status))
-    result = await called(recorder, method, retries=2)
+    result = await call_method(recorder, method, retries=2)
 
     assert result.success is (method in HARMLESS)
     assert result.metadata["attempts"] == len(recorder.requests) == 1 + (method in HARMLESS)
@@ -50,7 +50,7 @@ async def test_an_idempotent_method_is_tried_again_and_others_are_sent_once(
 )
 async def test_no_other_status_and_nothing_by_default_is_tried_again(status, retries, recorder):
     recorder.answers.append(busy(status=status))
-    result = await called(recorder, **({"retries": retries} if retries else {}))
+    result = await call_method(recorder, **({"retries": retries} if retries else {}))
 
     assert result.is_error
     assert result.metadata["attempts"] == len(recorder.requests) == 1
@@ -58,7 +58,7 @@ async def test_no_other_status_and_nothing_by_default_is_tried_again(status, ret
 
 async def test_retries_end(recorder):
     recorder.answer = busy()
-    result = await called(recorder, retries=2)
+    result = await call_method(recorder, retries=2)
 
     assert result.error["status"] == 503
     assert result.metadata["attempts"] == len(recorder.requests) == 3
@@ -94,7 +94,7 @@ async def test_a_wait_that_does_not_fit_the_deadline_is_not_waited_for(wait, rec
         wait = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
     recorder.answers.append(busy(wait, 429))
     started = time.monotonic()
-    result = await called(recorder, retries=2)
+    result = await call_method(recorder, retries=2)
 
     assert result.error["type"] == "rate_limited"
     assert 50 < result.error["retry_after"] <= 86_400
@@ -108,7 +108,7 @@ async def test_a_wait_that_does_not_fit_the_deadline_is_not_waited_for(wait, rec
 async def test_a_wait_that_fits_is_waited_for_and_other_forms_delay_nothing(wait, least, recorder):
     recorder.answers.append(busy(wait, 429))
     started = time.monotonic()
-    result = await called(recorder, retries=1)
+    result = await call_method(recorder, retries=1)
 
     assert result.success
     assert len(recorder.requests) == 2
@@ -119,7 +119,7 @@ async def test_a_wait_that_fits_is_waited_for_and_other_forms_delay_nothing(wait
 async def test_what_was_never_sent_is_tried_again(method):
     async with Recorder() as gone:
         pass
-    result = await called(gone, method)
+    result = await call_method(gone, method)
 
     assert result.error["type"] == "connection"
     assert result.metadata["attempts"] == 3
@@ -136,7 +136,7 @@ async def test_a_connection_that_breaks_is_tried_again_where_that_is_harmless(me
             await peer.write(answer())
 
     async with Faults(behave) as server:
-        result = await called(server, method, retries=retries)
+        result = await call_method(server, method, retries=retries)
 
     again = retries > 0 and method in HARMLESS
     assert result.success is again

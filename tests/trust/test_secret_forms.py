@@ -21,7 +21,7 @@ from openapi_tools import OAuth2, Settings, load_tools
 pytestmark = pytest.mark.untraced
 RUN = 8
 """Characters of a secret that are too many."""
-ROOM = 1000
+LIMIT = 1000
 REPEATABLE = settings(max_examples=300, deadline=None, database=None, derandomize=True)
 SYMBOLS = string.ascii_letters + string.digits + "-._~+/=%&<>\"'\\;"
 """What a token may hold, and what URLs, JSON and HTML escape."""
@@ -67,7 +67,7 @@ HEADERS = (
     *("allow", "content-disposition", "content-encoding", "content-language", "content-type"),
     *("etag", "last-modified", "link", "location", "retry-after", "x-request-id"),
 )
-EDGES = (0, 60, 80, 100, 200, 500, ROOM, 1200, 2400, 64_000, 200_000)
+EDGES = (0, 60, 80, 100, 200, 500, LIMIT, 1200, 2400, 64_000, 200_000)
 """Places at which something is cut; a secret is laid across them."""
 
 
@@ -83,41 +83,41 @@ STATUSES = st.sampled_from([200, 201, 302, 400, 401, 503])
 
 
 @pytest.fixture(scope="module")
-def told():
+def collect_texts():
     """Call a server that answers as it is told to; return all that is said of the call."""
     schema = {"content": {"application/json": {"schema": {"type": "array", "maxItems": 0}}}}
-    answers = {"200": {"description": "", **schema}}
+    responses = {"200": {"description": "", **schema}}
     opened = []
-    with asyncio.Runner() as runner, listening() as heard:
+    with asyncio.Runner() as runner, listening() as texts:
         home = runner.run(Recorder().__aenter__())
 
         @cache
         def tool_with(secret, **options):
             scheme = {"type": "apiKey", "in": "query", "name": "key"}
-            api = secured(scheme, server=home.url, method="post", responses=answers)
-            chosen = Settings(max_output_chars=ROOM, timeout=20, **options)
+            api = secured(scheme, server=home.url, method="post", responses=responses)
+            chosen = Settings(max_output_chars=LIMIT, timeout=20, **options)
             tools = load_tools(api, credentials={"k": secret}, settings=chosen)
-            tools.subscribe(heard.append)
-            tools.add_on_error_func(lambda error, _: heard.append(vars(error)))
+            tools.subscribe(texts.append)
+            tools.add_on_error_func(lambda error, _: texts.append(vars(error)))
             opened.append(tools)
             return tools["x"]
 
-        def said_of(secret, said, **options):
-            heard.clear()
+        def texts_of_call(secret, response, **options):
+            texts.clear()
             home.requests.clear()
-            home.answer = said
+            home.answer = response
             result = runner.run(tool_with(secret, **options).execute({}))
             assert home.requests
-            shown = [str(result), result.output, result.error, result.metadata]
-            return [str(part) for part in [*shown, result.as_content(), *heard]]
+            parts = [str(result), result.output, result.error, result.metadata]
+            return [str(part) for part in [*parts, result.as_content(), *texts]]
 
-        yield said_of
+        yield texts_of_call
         for tools in opened:
             runner.run(tools.aclose())
         runner.run(home.__aexit__())
 
 
-def runs_shown(secret, texts):
+def visible_runs(secret, texts):
     """Return the runs of a secret that texts show, also once a reader unescapes them."""
     joined = "\n".join(texts)
     read = [joined, unquote(joined), html.unescape(joined), joined.replace("\\", "")]
@@ -142,15 +142,15 @@ def laid(secret, place, filler, rest):
 )
 @settings(parent=REPEATABLE, max_examples=25)
 def test_no_run_of_a_secret_in_a_body_is_shown(
-    told, body, secret, place, escape, filler, rest, status
+    collect_texts, body, secret, place, escape, filler, rest, status
 ):
-    kind, made = BODIES[body]
+    kind, make_body = BODIES[body]
     text = laid(ESCAPES[escape](secret), place, filler, rest)
-    sent = made(text)
+    sent = make_body(text)
     content = sent.encode() if isinstance(sent, str) else sent
-    said = Answer(status, [("Content-Type", kind)] if kind else [], content)
+    response = Answer(status, [("Content-Type", kind)] if kind else [], content)
 
-    assert runs_shown(secret, told(secret, said)) == []
+    assert visible_runs(secret, collect_texts(secret, response)) == []
 
 
 @pytest.mark.long
@@ -162,23 +162,25 @@ def test_no_run_of_a_secret_in_a_body_is_shown(
     status=STATUSES,
 )
 @REPEATABLE
-def test_no_run_of_a_secret_in_a_header_is_shown(told, secret, place, escape, name, status):
+def test_no_run_of_a_secret_in_a_header_is_shown(
+    collect_texts, secret, place, escape, name, status
+):
     value = f"{'x' * place}{ESCAPES[escape](secret)}"
     value = f"text/plain; charset={value}" if name == "content-type" else value
-    said = Answer(status, [(name, value)], "é".encode())
+    response = Answer(status, [(name, value)], "é".encode())
 
-    assert runs_shown(secret, told(secret, said)) == []
+    assert visible_runs(secret, collect_texts(secret, response)) == []
 
 
 @given(secret=st.sampled_from(SECRETS), place=st.integers(0, 600), rest=st.sampled_from([0, 300]))
 @settings(parent=REPEATABLE, max_examples=30)
-def test_no_run_of_a_secret_is_in_what_is_wrong_with_an_answer(told, secret, place, rest):
-    said = Answer(body=json.dumps([laid(secret, place, "x", rest)]).encode())
+def test_no_run_of_a_secret_is_in_what_is_wrong_with_a_response(collect_texts, secret, place, rest):
+    response = Answer(body=json.dumps([laid(secret, place, "x", rest)]).encode())
 
-    texts = told(secret, said, check_responses=True)
+    texts = collect_texts(secret, response, check_responses=True)
 
     assert "response_problems" in "".join(texts)
-    assert runs_shown(secret, texts) == []
+    assert visible_runs(secret, texts) == []
 
 
 KINDS = {
@@ -198,8 +200,8 @@ def refusing(secret):
         for name in KINDS
     ]
     root = document({"/x": {"get": operation(operationId="x", parameters=places)}})
-    own = {"in": "header", "name": "X-Key", "value": secret}
-    return quiet(root, credentials={"own": own})[0]["x"]
+    credential = {"in": "header", "name": "X-Key", "value": secret}
+    return quiet(root, credentials={"own": credential})[0]["x"]
 
 
 @given(
@@ -216,20 +218,20 @@ def test_no_run_of_a_secret_that_a_model_gives_is_shown(secret, place, filler):
         result = asyncio.run(refusing(secret).execute(arguments))
 
         assert result.error["type"] == "invalid_input"
-        assert runs_shown(secret, [str(result), repr(result.error)]) == []
+        assert visible_runs(secret, [str(result), repr(result.error)]) == []
 
 
 @given(secret=st.sampled_from(SECRETS), place=st.integers(0, 12_000), blank=st.booleans())
 @settings(parent=REPEATABLE, max_examples=60)
 def test_no_run_of_a_secret_in_the_words_of_a_token_endpoint_is_shown(secret, place, blank):
     def refuse(_):
-        said = laid(secret, place, " " if blank else "x", 300)
-        return httpx.Response(400, json={"error": secret, "error_description": said})
+        description = laid(secret, place, " " if blank else "x", 300)
+        return httpx.Response(400, json={"error": secret, "error_description": description})
 
-    given = {"k": OAuth2(client_id="me", client_secret=secret)}
-    (tool,), _ = quiet(secured(with_token_at("/t")), credentials=given, answer=refuse)
+    credentials = {"k": OAuth2(client_id="me", client_secret=secret)}
+    (tool,), _ = quiet(secured(with_token_at("/t")), credentials=credentials, handler=refuse)
 
     result = asyncio.run(tool.execute({}))
 
     assert "refused the request" in str(result)
-    assert runs_shown(secret, [str(result), repr(result.error)]) == []
+    assert visible_runs(secret, [str(result), repr(result.error)]) == []

@@ -69,14 +69,14 @@ def forms(scheme):
 def unseen(scheme, *texts):
     """Assert that a secret stands in none of the texts."""
     for text in texts:
-        found = [form for form in forms(scheme) if form in str(text)]
-        assert not found, f"{found[0]!r} stands in {str(text)[:2000]}"
+        leaks = [form for form in forms(scheme) if form in str(text)]
+        assert not leaks, f"{leaks[0]!r} stands in {str(text)[:2000]}"
 
 
 def locals_of(error):
     """Return the frames of ours in a traceback with its local variables."""
-    found = traceback.TracebackException.from_exception(error, capture_locals=True)
-    return [f"{f.name} {f.locals}" for f in found.stack if "openapi_tools" in f.filename]
+    trace = traceback.TracebackException.from_exception(error, capture_locals=True)
+    return [f"{f.name} {f.locals}" for f in trace.stack if "openapi_tools" in f.filename]
 
 
 async def reflect(peer):
@@ -107,29 +107,33 @@ def api(url, scheme="header"):
 
 def tools_at(url, scheme="header", value=None, **settings):
     """The tools of an API that wants a secret."""
-    given = {scheme: VALUES[scheme] if value is None else value}
-    return load_tools(api(url, scheme), credentials=given, settings=Settings(timeout=5, **settings))
+    credentials = {scheme: VALUES[scheme] if value is None else value}
+    return load_tools(
+        api(url, scheme), credentials=credentials, settings=Settings(timeout=5, **settings)
+    )
 
 
 @each_scheme
 async def test_no_result_log_or_repr_shows_a_secret(scheme):
-    told, problems = [], []
+    events, problems = [], []
     root = api("http://api.test", scheme)
-    with listening() as heard:
+    with listening() as records:
         async with (
             Faults(reflect) as server,
-            tools_at(server.url, scheme, approve=lambda seen: told.append(seen) or True) as toolset,
+            tools_at(
+                server.url, scheme, approve=lambda seen: events.append(seen) or True
+            ) as toolset,
         ):
-            toolset.subscribe(told.append)
-            toolset.add_on_error_func(lambda error, _: told.append(repr(vars(error))))
+            toolset.subscribe(events.append)
+            toolset.add_on_error_func(lambda error, _: events.append(repr(vars(error))))
             results = [await toolset[name].execute({}) for name in ("ok", "deny", "cut")]
             preview = toolset["ok"].preview({})
-        for others in (tools_at(DEAD, scheme), tools_at(DEAD, scheme, dry_run=True)):
-            async with others:
-                results.append(await others["ok"].execute({}))
+        for dead in (tools_at(DEAD, scheme), tools_at(DEAD, scheme, dry_run=True)):
+            async with dead:
+                results.append(await dead["ok"].execute({}))
         async with mock_client(root, problems=problems) as client:
-            given = {scheme: "t0ken" if scheme == "oauth" else VALUES[scheme]}
-            mocked = load_tools(root, credentials=given, client=client)
+            credentials = {scheme: "t0ken" if scheme == "oauth" else VALUES[scheme]}
+            mocked = load_tools(root, credentials=credentials, client=client)
             results.append(await mocked["ok"].execute({}))
 
     assert [result.success for result in results] == [True, False, True, False, True, True]
@@ -142,9 +146,9 @@ async def test_no_result_log_or_repr_shows_a_secret(scheme):
     assert "***" in str(results[4])
     unseen(scheme, repr(toolset), repr(toolset["ok"]), toolset["ok"].description, repr(preview))
     unseen(scheme, preview.url, repr(toolset.session), repr(toolset.session.credentials))
-    unseen(scheme, *told, *map(repr, told), *heard, *problems)
-    assert "t0ken-of-the-day" not in str([results, told, heard])
-    assert heard
+    unseen(scheme, *events, *map(repr, events), *records, *problems)
+    assert "t0ken-of-the-day" not in str([results, events, records])
+    assert records
 
 
 @each_scheme
@@ -251,7 +255,7 @@ async def test_an_empty_list_of_origins_sends_credentials_nowhere(recorder):
 
 
 @pytest.mark.parametrize(
-    ("secret", "said", "shown"),
+    ("secret", "text", "expected"),
     [
         ("12345678", '{"12345678": 12345678, "n": [12345678.0, -12345678, 1]}',
          {"***": "***", "n": ["***", "***", 1]}),
@@ -260,19 +264,19 @@ async def test_an_empty_list_of_origins_sends_credentials_nowhere(recorder):
     ids=["numbers and names", "names that become equal"],
 )  # fmt: skip
 async def test_a_secret_that_comes_back_as_a_number_or_a_name_is_masked(
-    secret, said, shown, recorder
+    secret, text, expected, recorder
 ):
-    recorder.answer = Answer(body=said.encode())
+    recorder.answer = Answer(body=text.encode())
     async with tools_at(recorder.url, value=secret) as toolset:
         result = await toolset["ok"].execute({})
 
-    assert result.output == shown
+    assert result.output == expected
 
 
 async def test_what_a_guardrail_gives_is_masked_too_however_deep_it_is(recorder):
-    given = [{"k": SECRET}, reduce(lambda value, _: [value], range(700), SECRET)]
+    outputs = [{"k": SECRET}, reduce(lambda value, _: [value], range(700), SECRET)]
     async with tools_at(recorder.url) as toolset:
-        toolset.add_output_guardrails([lambda *_: ToolResult.ok(given.pop(0))])
+        toolset.add_output_guardrails([lambda *_: ToolResult.ok(outputs.pop(0))])
         result, deep = [await toolset["ok"].execute({}) for _ in range(2)]
 
     assert result.output == {"k": "***"}
@@ -301,10 +305,10 @@ def test_the_command_line_shows_no_secret(monkeypatch, tmp_path, capsys):
 async def test_what_others_put_into_a_request_is_masked_too(way, library):
     auth = {"headers": {"X-Key": SECRET}} if "header" in way else {"auth": ("me", SECRET)}
     async with Faults(reflect) as server, library.AsyncClient(**auth) as client:
-        given = {"client": client}
+        options = {"client": client}
         if way == "auth of a scheme":
-            given = {"credentials": {"header": httpx.BasicAuth("me", SECRET)}}
-        async with load_tools(api(server.url), **given) as toolset:
+            options = {"credentials": {"header": httpx.BasicAuth("me", SECRET)}}
+        async with load_tools(api(server.url), **options) as toolset:
             results = [await toolset[name].execute({}) for name in ("ok", "deny")]
 
     assert [result.success for result in results] == [True, False]
@@ -351,8 +355,8 @@ async def test_a_download_holds_no_secret_nor_does_its_name(
 
 
 async def test_a_call_that_times_out_shows_no_key_of_its_query():
-    given = {"credentials": {"query": SECRET}, "settings": Settings(timeout=0.3)}
-    async with Faults(hang) as server, load_tools(api(server.url, "query"), **given) as toolset:
+    options = {"credentials": {"query": SECRET}, "settings": Settings(timeout=0.3)}
+    async with Faults(hang) as server, load_tools(api(server.url, "query"), **options) as toolset:
         result = await toolset["ok"].execute({})
 
     assert result.error["type"] == "timeout"
@@ -365,22 +369,22 @@ async def test_a_document_from_a_url_sends_credentials_to_another_origin_only_on
     way, recorder, sink
 ):
     root = api(recorder.url)
-    given = {"credentials": {"header": SECRET}}
+    options = {"credentials": {"header": SECRET}}
     async with httpx.AsyncClient(headers={"X-Key": SECRET}) as client:
         if way == "a scheme of the user's":
             del root["security"], root["components"]
-            given = {"credentials": {"mine": {"in": "header", "name": "X-Key", "value": SECRET}}}
+            options = {"credentials": {"mine": {"in": "header", "name": "X-Key", "value": SECRET}}}
         elif way == "a client's":
-            given = {"client": client}
+            options = {"client": client}
         sink.answer = Answer(body=json.dumps(root).encode())
         url = f"{sink.url}/api.json"
-        async with await aload_tools(url, **given) as toolset:
+        async with await aload_tools(url, **options) as toolset:
             (warning,) = toolset.warnings
             refused = await toolset["ok"].execute({})
         before = list(recorder.requests)
         line = warning.partition("there, set ")[2].removesuffix(".")
         for settings in (eval(line), Settings(base_url=recorder.url)):
-            async with await aload_tools(url, settings=settings, **given) as toolset:
+            async with await aload_tools(url, settings=settings, **options) as toolset:
                 assert (await toolset["ok"].execute({})).success
                 assert toolset.warnings == ()
 
@@ -414,8 +418,8 @@ async def test_an_operation_elsewhere_names_every_origin_in_the_line_to_paste(re
     root = api("/")
     root["paths"]["/ok"]["get"]["servers"] = [{"url": sink.url}]
     recorder.answer = Answer(body=json.dumps(root).encode())
-    url, given = f"{recorder.url}/api.json", {"header": SECRET}
-    async with await aload_tools(url, credentials=given) as toolset:
+    url, credentials = f"{recorder.url}/api.json", {"header": SECRET}
+    async with await aload_tools(url, credentials=credentials) as toolset:
         result = await toolset["ok"].execute({})
 
     both = tuple(sorted((recorder.url, sink.url)))

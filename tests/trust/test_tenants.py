@@ -44,12 +44,12 @@ async def reflect(peer):
     """Answer with the request; at `/t` with a token for the client that asks."""
     while True:
         request = (await peer.request()).decode("latin-1")
-        said = {"said": request}
+        data = {"said": request}
         if request.startswith("POST /t"):
             basic = request.partition("Basic ")[2].partition("\r\n")[0]
             client = base64.b64decode(basic).decode().partition(":")[0]
-            said = {"access_token": f"token-of-{client}", "token_type": "bearer"}
-        await peer.write(answer(json.dumps(said).encode(), "Content-Type: application/json"))
+            data = {"access_token": f"token-of-{client}", "token_type": "bearer"}
+        await peer.write(answer(json.dumps(data).encode(), "Content-Type: application/json"))
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ async def toolset(home):
         yield loaded
 
 
-def sent(server, name):
+def sent_headers(server, name):
     """What calls sent in a header, in order."""
     lines = [line for r in server.requests for line in r.decode("latin-1").split("\r\n")]
     return [line.partition(": ")[2] for line in lines if line.lower().startswith(f"{name}:")]
@@ -73,14 +73,14 @@ def sent(server, name):
 async def test_equal_mappings_share_a_token_and_one_that_changes_hands_is_another_callers(
     home, toolset
 ):
-    given = {"client_id": "first-tenant", "client_secret": "first-secret"}
+    mapping = {"client_id": "first-tenant", "client_secret": "first-secret"}
     for _ in range(2):
-        await call(toolset, "oauth", oauth=dict(given))
-    await call(toolset, "oauth", oauth=given)
-    given.update(client_id="other-tenant", client_secret="other-secret")
-    await call(toolset, "oauth", oauth=given)
+        await call(toolset, "oauth", oauth=dict(mapping))
+    await call(toolset, "oauth", oauth=mapping)
+    mapping.update(client_id="other-tenant", client_secret="other-secret")
+    await call(toolset, "oauth", oauth=mapping)
 
-    tokens = [value for value in sent(home, "authorization") if value.startswith("Bearer")]
+    tokens = [value for value in sent_headers(home, "authorization") if value.startswith("Bearer")]
     assert tokens == ["Bearer token-of-first-tenant"] * 3 + ["Bearer token-of-other-tenant"]
     assert sum(request.startswith(b"POST /t") for request in home.requests) == 2
 
@@ -96,20 +96,20 @@ async def test_one_function_serves_two_schemes_and_a_callers_own_scheme_goes_alo
     for _ in range(3):
         await call(toolset, "open", mine={"in": "header", "name": "X-Mine", "value": secret})
 
-    assert sent(home, "x-key") == ["one-secret"]
-    assert sent(home, "authorization") == ["Bearer one-secret"]
-    assert sent(home, "x-mine") == ["one-secret"] * 3
+    assert sent_headers(home, "x-key") == ["one-secret"]
+    assert sent_headers(home, "authorization") == ["Bearer one-secret"]
+    assert sent_headers(home, "x-mine") == ["one-secret"] * 3
 
 
 async def test_what_comes_with_a_call_reads_no_variable_of_the_host_and_is_masked(
     home, toolset, monkeypatch
 ):
     monkeypatch.setenv("HOST_SECRET", "a-secret-of-the-host")
-    given = {"client_id": "me", "client_secret": "${HOST_SECRET}"}
-    await call(toolset, "oauth", oauth=given)
+    mapping = {"client_id": "me", "client_secret": "${HOST_SECRET}"}
+    await call(toolset, "oauth", oauth=mapping)
     result = await call(toolset, "key", key="${HOST_SECRET}")
 
-    assert sent(home, "x-key") == ["${HOST_SECRET}"]
+    assert sent_headers(home, "x-key") == ["${HOST_SECRET}"]
     assert result.success
     assert "HOST_SECRET" not in f"{result} {result.metadata}"
     received = b"".join(home.requests)
@@ -117,7 +117,7 @@ async def test_what_comes_with_a_call_reads_no_variable_of_the_host_and_is_maske
     assert b"YS1zZWNyZXQtb2YtdGhlLWhvc3Q" not in received
 
 
-async def test_each_of_many_callers_finds_no_token_in_an_answer(toolset):
+async def test_each_of_many_callers_finds_no_token_in_a_response(toolset):
     clients = [OAuth2(client_id=f"tenant{n:03}", client_secret="s3cret") for n in range(60)]
     results = await asyncio.gather(*(call(toolset, "oauth", oauth=c) for c in clients))
 
@@ -148,8 +148,8 @@ async def test_what_calls_bring_along_is_forgotten_with_them(toolset):
 )
 async def test_a_secret_goes_to_no_address_that_looks_like_the_servers(url, server):
     root = secured(with_token_at(url), server=server)
-    given = {"k": OAuth2(client_id="me", client_secret="s3cret")}
-    toolset, requests = quiet(root, credentials=given, base_url=None)
+    credentials = {"k": OAuth2(client_id="me", client_secret="s3cret")}
+    toolset, requests = quiet(root, credentials=credentials, base_url=None)
 
     result = await toolset["x"].execute({})
 
