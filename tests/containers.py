@@ -26,14 +26,14 @@ def missing():
 def stages(file):
     """Return the instructions of each stage as pairs of a name and its text."""
     text = re.sub(r"^\s*#.*\n", "", file.read_text(), flags=re.MULTILINE).replace("\\\n", " ")
-    found = []
+    result = []
     for line in filter(str.strip, text.splitlines()):
         name, _, rest = line.strip().partition(" ")
         if name == "FROM":
-            found.append((rest.rpartition(" AS ")[2] if " AS " in rest else "", []))
+            result.append((rest.rpartition(" AS ")[2] if " AS " in rest else "", []))
         else:
-            found[-1][1].append((name, rest.strip()))
-    return found
+            result[-1][1].append((name, rest.strip()))
+    return result
 
 
 class Image:
@@ -99,11 +99,11 @@ class Image:
         lines = ["set -e", f"mount --bind {root} {root}", f"cd {root}", "mkdir -p proc dev tmp"]
         lines += [f"[ -L {link} ] || ln -s usr/{link} {link}" for link in ("bin", "lib", "lib64")]
         for place in filter(os.path.exists, shared):
-            inside, given = shlex.quote(place.lstrip("/")), shlex.quote(place)
-            made = f"mkdir -p {inside}"
+            inside, source = shlex.quote(place.lstrip("/")), shlex.quote(place)
+            making = f"mkdir -p {inside}"
             if Path(place).is_file():
-                made = f"mkdir -p $(dirname {inside}); touch {inside}"
-            lines.append(f"{made}; mount --bind -o ro {given} {inside}")
+                making = f"mkdir -p $(dirname {inside}); touch {inside}"
+            lines.append(f"{making}; mount --bind -o ro {source} {inside}")
         lines += ["mount --bind /dev dev", "mount -t proc proc proc"]
         words = [shutil.which("chroot"), "."]
         if is_final:
@@ -114,9 +114,9 @@ class Image:
         lines.append(shlex.join(["exec", *words, *command]))
         return ["unshare", "--mount", "--propagation", "private", "sh", "-c", "\n".join(lines)]
 
-    def started(self, **own):
+    def started(self, **variables):
         """Start the image's command, with a read-only root and an empty folder for other files."""
-        env = {"PATH": "/usr/bin:/bin", **self.environment, **own}
+        env = {"PATH": "/usr/bin:/bin", **self.environment, **variables}
         return subprocess.Popen(
             self.argv(self.command, is_final=True), env=env, stderr=subprocess.PIPE, text=True
         )

@@ -71,8 +71,8 @@ def is_dead(schema: Any, root: Schema) -> bool:
     if not isinstance(schema, dict):
         return not schema
     node = resolve_reference(root, schema["$ref"]) if "$ref" in schema else schema
-    own = [*node.get("enum", ()), *node.get("examples", ())] if isinstance(node, dict) else []
-    if any(accepts(schema, root, value) for value in (sample(schema, root), *own[:3], *VALUES)):
+    values = [*node.get("enum", ()), *node.get("examples", ())] if isinstance(node, dict) else []
+    if any(accepts(schema, root, value) for value in (sample(schema, root), *values[:3], *VALUES)):
         return False
     return not any(accepts(schema, root, value) for value in made_values(schema, root))
 
@@ -98,9 +98,9 @@ def refused_values(tool: Any) -> Iterator[str]:
     """Yield the places of examples and defaults that their own schema refuses."""
     root = tool.input_schema
     for place, part in parts_of(root):
-        shown = [*part.get("examples", ()), *([part["default"]] if "default" in part else [])]
+        values = [*part.get("examples", ()), *([part["default"]] if "default" in part else [])]
         bare = {key: value for key, value in part.items() if key not in ("examples", "default")}
-        if any(not accepts(bare, root, value) for value in shown):
+        if any(not accepts(bare, root, value) for value in values):
             yield place
 
 
@@ -113,9 +113,9 @@ def bare_arrays(schema: Schema) -> Iterator[str]:
 
 def schema_of(definition: Schema) -> Schema:
     """Return the input schema of a definition."""
-    found = definition.get("function", definition)
+    function = definition.get("function", definition)
     keys = ("parameters", "input_schema", "inputSchema", "parameters_json_schema")
-    return next(found[key] for key in keys if key in found)
+    return next(function[key] for key in keys if key in function)
 
 
 class Report:
@@ -138,9 +138,9 @@ def look_at(path: Path, name: str) -> tuple[Report, dict[str, float]]:
     """Return the faults of a document's tools, and seconds of CPU for each profile."""
     report, seconds = Report(name), dict[str, float]()
     for bytes_of, label in ((0, "whole"), (None, "cut")):
-        more = {} if bytes_of is None else {"definition_bytes": bytes_of}
+        options = {} if bytes_of is None else {"definition_bytes": bytes_of}
         try:
-            toolset = load_tools(path, settings=Settings(cache=False, **more))
+            toolset = load_tools(path, settings=Settings(cache=False, **options))
         except OpenAPIToolsError:
             return report, seconds
         tools = [tool for tool in toolset if schema_or_none(tool) is not None]

@@ -37,8 +37,8 @@ def examples(root, version):
 def json_bodies(root, version):
     """Yield (method, path, media type, Media Type Object, schema, reference to the schema)."""
     for method, path, node, place in corpus.operations_of(root):
-        found = _of_swagger if version == "2.0" else _of_openapi
-        for media_type, holder, steps in found(root, node, place):
+        find_bodies = _of_swagger if version == "2.0" else _of_openapi
+        for media_type, holder, steps in find_bodies(root, node, place):
             if "schema" in holder and _is_json(media_type):
                 reference = "/".join(["#", *map(_escaped, steps), "schema"])
                 yield method, path, media_type, holder, holder["schema"], reference
@@ -86,8 +86,8 @@ def _of_response(response, steps):
 
 
 def _of_swagger_response(response, steps):
-    shown = response.get("examples")
-    listed = {key: value for key, value in (shown or {}).items() if _is_json(key)}
+    examples = response.get("examples")
+    listed = {key: value for key, value in (examples or {}).items() if _is_json(key)}
     for media_type, value in (listed or {"application/json": None}).items():
         example = {"example": value} if listed else {}
         schema = {"schema": response["schema"]} if "schema" in response else {}
@@ -111,7 +111,7 @@ def as_arguments(value, body):
     if not isinstance(value, dict):
         return value
     names = {item.name: item.argument for item in body.properties}
-    return {names.get(name, f"{name} is no argument"): member for name, member in value.items()}
+    return {names.get(name, f"{name} is no argument"): each for name, each in value.items()}
 
 
 def _is_json(media_type):
@@ -130,9 +130,9 @@ def _of_openapi(root, node, place):
 def _of_swagger(root, node, place):
     consumes = node.get("consumes") or root.get("consumes") or ["application/json"]
     for index, item in enumerate(node.get("parameters") or ()):
-        found, steps = _followed(root, item, [*place, "parameters", index])
-        if isinstance(found, dict) and found.get("in") == "body":
-            yield consumes[0], found, steps
+        parameter, steps = _followed(root, item, [*place, "parameters", index])
+        if isinstance(parameter, dict) and parameter.get("in") == "body":
+            yield consumes[0], parameter, steps
 
 
 def _followed(root, node, steps):
@@ -151,9 +151,9 @@ def shown_values(root, holder, schema):
         yield holder["example"]
     listed = holder.get("examples")
     for item in listed.values() if isinstance(listed, dict) else ():
-        found = corpus.follow(root, item)
-        if isinstance(found, dict):
-            yield from (found[key] for key in ("value", "dataValue") if key in found)
+        example = corpus.follow(root, item)
+        if isinstance(example, dict):
+            yield from (example[key] for key in ("value", "dataValue") if key in example)
     target = corpus.follow(root, schema)
     if isinstance(target, dict):
         if "example" in target:

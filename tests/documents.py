@@ -5,15 +5,15 @@ import json
 from openapi_tools import load_tools
 
 
-def document(paths, *, openapi="3.1.1", **members):
+def document(paths, *, openapi="3.1.1", **fields):
     """Return a document of OpenAPI 3 (or 2.0 for `openapi="2.0"`)."""
     version = {"swagger": "2.0"} if openapi == "2.0" else {"openapi": openapi}
-    return {**version, "info": {"title": "t", "version": "1"}, "paths": paths, **members}
+    return {**version, "info": {"title": "t", "version": "1"}, "paths": paths, **fields}
 
 
-def operation(**members):
+def operation(**fields):
     """Return an Operation Object that answers 200."""
-    return {"responses": {"200": {"description": "ok"}}, **members}
+    return {"responses": {"200": {"description": "ok"}}, **fields}
 
 
 def component(name):
@@ -27,30 +27,30 @@ def with_body(schema, *, kind="application/json", **body):
     return {"/x": {"post": operation(requestBody={"content": content, "required": True, **body})}}
 
 
-def with_schema(schema, *, openapi="3.1.1", **members):
+def with_schema(schema, *, openapi="3.1.1", **fields):
     """Return what a model is told about a query parameter `q` with that schema."""
     parameter = {"name": "q", "in": "query", "schema": schema}
     paths = {"/x": {"get": operation(parameters=[parameter])}}
-    toolset = tools(paths, openapi=openapi, **members)
+    toolset = tools(paths, openapi=openapi, **fields)
     (tool,) = toolset
     return tool.input_schema
 
 
-def tools(paths, *, settings=None, **members):
+def tools(paths, *, settings=None, **fields):
     """Return the tools of a document with these paths."""
-    return load_tools(document(paths, **members), settings=settings)
+    return load_tools(document(paths, **fields), settings=settings)
 
 
 def write_split(folder):
     """Write a document whose paths and schemas are in other files, and return its path."""
     pet, name = {"$ref": "../schemas/pet.json"}, {"$ref": "../api.json#/components/schemas/Name"}
-    shown = {"description": "ok", "content": {"application/json": {"schema": pet}}}
+    success = {"description": "ok", "content": {"application/json": {"schema": pet}}}
     named = {"content": {"application/json": {"schema": {"$ref": f"{pet['$ref']}#pet"}}}}
     missing = {"$ref": "#/x-answers/missing"}
     parameter = {"name": "petId", "in": "path", "required": True, "schema": {"type": "integer"}}
     items = {
         "parameters": [{"$ref": "#/x-parameters/petId"}],
-        "get": {"operationId": "getPet", "responses": {"200": shown | named, "404": missing}},
+        "get": {"operationId": "getPet", "responses": {"200": success | named, "404": missing}},
     }
     files = {
         "api.json": document(
@@ -65,7 +65,7 @@ def write_split(folder):
             "post": {
                 "operationId": "addPet",
                 "requestBody": {"required": True, "content": {"application/json": {"schema": pet}}},
-                "responses": {"201": shown},
+                "responses": {"201": success},
             },
             "x-items": {"one/two": items},
             "x-parameters": {"petId": parameter},

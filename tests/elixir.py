@@ -51,9 +51,9 @@ async def evaluate(compiled, script):
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
-    said, errors = await process.communicate()
+    output, errors = await process.communicate()
     assert (process.returncode, errors.decode()) == (0, "")
-    return [base64.b64decode(line).decode() for line in said.split(b"\n") if line]
+    return [base64.b64decode(line).decode() for line in output.split(b"\n") if line]
 
 
 def elixir(value):
@@ -65,8 +65,10 @@ def context(**settings):
     return f"%ExAthena.ToolContext{{assigns: %{{petstore_tools: {elixir(settings)}}}}}"
 
 
-def calls(made, ctx):
-    lines = (f"say.({module}.execute({elixir(given)}, ctx))" for module, given in made)
+def calls(invocations, ctx):
+    lines = (
+        f"say.({module}.execute({elixir(arguments)}, ctx))" for module, arguments in invocations
+    )
     return "\n".join([f"ctx = {ctx}", *lines])
 
 
@@ -74,11 +76,11 @@ def module(name):
     return f"PetstoreTools.Tools.{class_name(name)}"
 
 
-async def made(compiled, given, **settings):
+async def made(compiled, invocations, **settings):
     """Return what each call of a petstore's tool gave: its kind and its text.
 
     Credentials need not be among the settings, unless `anonymous` is.
     """
     ctx = context(**{"anonymous": True, **settings})
-    script = calls(((module(name), arguments) for name, arguments in given), ctx)
+    script = calls(((module(name), arguments) for name, arguments in invocations), ctx)
     return [tuple(line.split(" ", 1)) for line in await evaluate(compiled, script)]

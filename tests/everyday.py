@@ -45,8 +45,12 @@ def rank_phrases(path=PHRASES, *, is_fixed=False, **settings):
             toolset = _fix(toolset, FOLDER / DOCUMENTS[api], settings)
         for phrase, operations in phrases.items():
             hits = toolset.search(phrase, _LAST)
-            found = [f"{hit.tool.method} {hit.tool.path}" for hit in hits]
-            ranks = [found.index(operation) + 1 for operation in operations if operation in found]
+            hit_operations = [f"{hit.tool.method} {hit.tool.path}" for hit in hits]
+            ranks = [
+                hit_operations.index(operation) + 1
+                for operation in operations
+                if operation in hit_operations
+            ]
             rankings.append(Ranking(api, phrase, min(ranks, default=None)))
     return rankings
 

@@ -5,19 +5,19 @@ import json
 from documents import document, operation
 
 
-def overlay(*actions, version="1.1.0", **members):
+def overlay(*actions, version="1.1.0", **fields):
     """Return an overlay with these actions."""
     info = {"title": "Changes", "version": "3"}
-    return {"overlay": version, "info": info, "actions": list(actions), **members}
+    return {"overlay": version, "info": info, "actions": list(actions), **fields}
 
 
-def farm(**members):
+def farm(**fields):
     """Return a document of a farm, with further members."""
     paths = {
         "/cows": {"get": operation(operationId="cows", tags=["a", "b"])},
         "/hens": {"get": operation(operationId="hens"), "post": operation(operationId="hatch")},
     }
-    return document(paths, **members)
+    return document(paths, **fields)
 
 
 def written(path, value):

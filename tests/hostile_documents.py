@@ -145,7 +145,7 @@ def hostile(text):
         "/plain": {"get": _plain("plain")},
         "/id": {"get": operation(operationId=text), "post": operation(operationId=text + "b")},
         "/tags": {"get": _plain("tags", tags=[text, text]), "put": _plain("t2", tags=["a" + text])},
-        **{path: {"get": _plain(name, **members)} for path, (name, members) in gets.items()},
+        **{path: {"get": _plain(name, **fields)} for path, (name, fields) in gets.items()},
         **{path: {"post": _plain(name, requestBody=body)} for path, (name, body) in posts.items()},
         "/shared": {
             method: _plain(f"shared_{method}", requestBody=_reference(text))
@@ -178,12 +178,12 @@ def schema(text):
     }
 
 
-def _plain(name, **members):
-    return operation(**{"operationId": name, "tags": ["plain"], **members})
+def _plain(name, **fields):
+    return operation(**{"operationId": name, "tags": ["plain"], **fields})
 
 
-def _json(schema, **members):
-    return {"content": {"application/json": {"schema": schema, **members}}}
+def _json(schema, **fields):
+    return {"content": {"application/json": {"schema": schema, **fields}}}
 
 
 def _extensions(text):
@@ -197,7 +197,7 @@ def _parameter(name, location, text):
 
 
 def _body(text):
-    members = {
+    body_schema = {
         "type": "object",
         "description": text,
         "properties": {text: schema(text), "plain": schema(text)},
@@ -208,7 +208,7 @@ def _body(text):
         "discriminator": {"propertyName": text, "mapping": {text: text}},
         "xml": {"name": text},
     }
-    return {"description": text, **_json(members, example=text)}
+    return {"description": text, **_json(body_schema, example=text)}
 
 
 def _reference(text):
@@ -223,17 +223,17 @@ def _large(text):
 
 
 def _deep(text, levels=80):
-    found = schema(text)
+    nested = schema(text)
     for _ in range(levels):
-        found = {"type": "array", "items": found}
-    return {"type": "object", "properties": {"deep": found}}
+        nested = {"type": "array", "items": nested}
+    return {"type": "object", "properties": {"deep": nested}}
 
 
 def _multipart(text):
     headers = {name: {"schema": schema(text)} for name in (text, f"X-{text}")}
     encoding = {name: {"contentType": text, "headers": headers} for name in (text, "a")}
-    members = {"type": "object", "properties": {text: schema(text), "a": {}}}
-    return {"content": {"multipart/form-data": {"schema": members, "encoding": encoding}}}
+    form_schema = {"type": "object", "properties": {text: schema(text), "a": {}}}
+    return {"content": {"multipart/form-data": {"schema": form_schema, "encoding": encoding}}}
 
 
 def _server(text):

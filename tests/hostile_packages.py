@@ -92,7 +92,7 @@ def _is_file_name(part):
 
 def _assert_data(source, harmless):
     """Fail unless a module holds imports, classes with four attributes, constants and comments."""
-    known = {ast.dump(node) for node in ast.parse(harmless).body}
+    allowed = {ast.dump(node) for node in ast.parse(harmless).body}
     for number, node in enumerate(ast.parse(source).body):
         if isinstance(node, ast.Expr):
             assert number == 0
@@ -108,7 +108,7 @@ def _assert_data(source, harmless):
         elif isinstance(node, ast.Import | ast.ImportFrom):
             _assert_import(node)
         else:
-            assert ast.dump(node) in known, ast.unparse(node)
+            assert ast.dump(node) in allowed, ast.unparse(node)
 
 
 def _assert_import(node):
@@ -172,14 +172,14 @@ def _is_data(node):
 def _assert_manifest(files):
     (name,) = (path for path in files if path.endswith("manifest.json"))
     manifest = json.loads(files[name])
-    others = {
+    digests = {
         path: hashlib.sha256(data).hexdigest() for path, data in files.items() if path != name
     }
     assert name in ("manifest.json", "museum_tools.manifest.json")
     assert list(manifest) == ["generator", "version", "api", "layout", "document", "tools", "files"]
     assert manifest["generator"] == "openapi-tools"
     assert manifest["api"] == "museum"
-    assert manifest["files"] == others
+    assert manifest["files"] == digests
 
 
 def _assert_project(text, harmless):
@@ -286,16 +286,16 @@ def import_all(packages, place):
 
 def said_by(toolset):
     """What each loaded tool says, as `import_all` gives it."""
-    said = [
+    description = [
         [tool.name, tool.description, tool.input_schema, repr(tool.operation)] for tool in toolset
     ]
-    return json.loads(json.dumps(said))
+    return json.loads(json.dumps(description))
 
 
 def generated_soundly(source, folder, layout="package", **options):
     """Generate a harmless package that says what the loaded tools say; return that."""
     generate(source, folder / "out", layout, **options)
     assert_harmless(files_of(folder / "out"), layout)
-    (said,) = import_all([("", folder / "out", "museum_tools")], folder / "cwd").values()
-    assert said == said_by(load_tools(source, **options))
-    return said
+    (description,) = import_all([("", folder / "out", "museum_tools")], folder / "cwd").values()
+    assert description == said_by(load_tools(source, **options))
+    return description

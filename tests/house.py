@@ -175,7 +175,7 @@ def collected_arguments(paths):
     A call is of another library if it goes to `super()`, to a name that the module imports from
     there, or to a parameter of a type from there.
     """
-    own = {
+    functions = {
         node.name
         for path in paths
         for node in ast.walk(tree_of(path))
@@ -184,12 +184,12 @@ def collected_arguments(paths):
     return tuple(
         f"{name_of(path)}:{node.lineno} {ast.unparse(node.func)}"
         for path in paths
-        for node in _calls_of(own, tree_of(path))
+        for node in _calls_of(functions, tree_of(path))
         if any(k.arg is None and isinstance(k.value, ast.Name) for k in node.keywords)
     )
 
 
-def _calls_of(own, tree):
+def _calls_of(functions, tree):
     imports = set(_outside_names(tree))
     foreign = imports | {
         node.arg
@@ -199,7 +199,7 @@ def _calls_of(own, tree):
     for node in ast.walk(tree):
         if (
             isinstance(node, ast.Call)
-            and ast.unparse(node.func).rpartition(".")[2] in own
+            and ast.unparse(node.func).rpartition(".")[2] in functions
             and _root(node.func) not in (*foreign, "super")
         ):
             yield node
@@ -259,7 +259,7 @@ def _module_name(path):
     return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
-def _imports(tree, own, names):
+def _imports(tree, module, names):
     for node in ast.walk(tree):
         listed = []
         if isinstance(node, ast.Import):
@@ -267,7 +267,7 @@ def _imports(tree, own, names):
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             listed = [f"{node.module}.{alias.name}" for alias in node.names]
             listed = [name if name in names else node.module for name in listed]
-        yield from (name for name in listed if name in names and name != own)
+        yield from (name for name in listed if name in names and name != module)
 
 
 def _components(graph):
@@ -318,14 +318,16 @@ def private_uses(paths):
 
 
 def _private_uses(tree):
-    own = set(_defined(tree))
+    own_names = set(_defined(tree))
     for node in ast.walk(tree):
         match node:
-            case ast.Attribute(attr=name) if _is_private(name) and name not in own:
+            case ast.Attribute(attr=name) if _is_private(name) and name not in own_names:
                 yield node.lineno, name
-            case ast.Call(func=ast.Name(id="getattr" | "setattr" | "hasattr"), args=[_, said, *_]):
-                name = getattr(said, "value", "")
-                if isinstance(name, str) and _is_private(name) and name not in own:
+            case ast.Call(
+                func=ast.Name(id="getattr" | "setattr" | "hasattr"), args=[_, literal, *_]
+            ):
+                name = getattr(literal, "value", "")
+                if isinstance(name, str) and _is_private(name) and name not in own_names:
                     yield node.lineno, name
             case ast.ImportFrom(module=str(module), level=0) if not module.startswith(PACKAGE.name):
                 names = [*module.split("."), *(alias.name for alias in node.names)]
@@ -468,14 +470,14 @@ def pages():
 
 def dialect_words(paths):
     """Return words of the glossary's left columns: in pages, docstrings, messages and comments."""
-    found = []
+    places = []
     for path in [*paths, *pages(), ROOT / "README.md"]:
         for number, text in _prose_of(path):
             for match in GLOSSARY.finditer(text):
                 around = text[max(match.start() - 12, 0) : match.end() + 12]
                 if not any(words in around for words in RIGHT_WORDS):
-                    found.append(f"{name_of(path)}:{number} {match[0]}")
-    return tuple(found)
+                    places.append(f"{name_of(path)}:{number} {match[0]}")
+    return tuple(places)
 
 
 def _prose_of(path):
@@ -544,14 +546,14 @@ def trace_rows():
 
 def main():
     """Print each row; with `-v WORD` the places of the rows whose name has the word."""
-    found = [*source_rows(), *trace_rows()]
+    rows = [*source_rows(), *trace_rows()]
     print(f"{'':64} {'today':>9} {'bound':>10}")
-    wanted = sys.argv[2] if sys.argv[1:2] == ["-v"] and len(sys.argv) > 2 else None
-    for row in found:
+    word = sys.argv[2] if sys.argv[1:2] == ["-v"] and len(sys.argv) > 2 else None
+    for row in rows:
         print(row)
-        for place in row.places if wanted is not None and wanted in row.name else ():
+        for place in row.places if word is not None and word in row.name else ():
             print("   ", place)
-    return int(not all(row.is_met for row in found))
+    return int(not all(row.is_met for row in rows))
 
 
 if __name__ == "__main__":

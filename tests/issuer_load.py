@@ -50,8 +50,8 @@ async def load(site, issuer, *, rounds, seconds, users, pause=0.05):
         }
         while not ends.is_set():
             began, during = time.perf_counter(), state
-            answer = await web.post(site.url, json=message, headers=headers)
-            figures.counts[answer.status_code] += 1
+            response = await web.post(site.url, json=message, headers=headers)
+            figures.counts[response.status_code] += 1
             figures.seconds[during].append(time.perf_counter() - began)
             await asyncio.sleep(pause)
 

@@ -83,8 +83,10 @@ class Maker:
 
     def _object(self, parts, depth):
         names = list(dict.fromkeys(_together(parts, "required")))
-        known = dict.fromkeys(_together(parts, "properties"))
-        free = [name for name in known if name not in names and False not in _member(parts, name)]
+        properties = dict.fromkeys(_together(parts, "properties"))
+        free = [
+            name for name in properties if name not in names and False not in _member(parts, name)
+        ]
         least, most = _limits(parts, "Properties")
         names += self.optional(free, max(0, least - len(names)), depth)[: max(0, most - len(names))]
         names += self.others(parts, max(0, least - len(names)), most - len(names), depth)
@@ -95,18 +97,18 @@ class Maker:
         if any(part.get("items") is False for part in parts):
             most = min(most, max(len(part.get("prefixItems", ())) for part in parts))
         count = self.length(least, max(least, most), depth)
-        made = [self.value(_item(parts, index), depth + 1) for index in range(count)]
+        items = [self.value(_item(parts, index), depth + 1) for index in range(count)]
         if any(part.get("uniqueItems") for part in parts):
-            made = [item for index, item in enumerate(made) if item not in made[:index]]
-        return made
+            items = [item for index, item in enumerate(items) if item not in items[:index]]
+        return items
 
     def _string(self, parts, _depth):
         pattern, form = (next(iter(_all(parts, key)), None) for key in ("pattern", "format"))
         return self.text(pattern, *_limits(parts, "Length"), form)
 
-    def _number(self, parts, _depth, **told):
+    def _number(self, parts, _depth, **limits):
         bounds = {key: best(_all(parts, key)) for key, best in BOUNDS.items() if _all(parts, key)}
-        return self.number({**told, **bounds})
+        return self.number({**limits, **bounds})
 
     def _integer(self, parts, depth):
         return self._number(parts, depth, type="integer")
@@ -145,8 +147,8 @@ class Turns(Maker):
         return [f"x{index}" for index in range(least)]
 
     def length(self, least, most, depth):
-        wanted = 1 + self.turn % 2 if self.full and depth <= self.deepest else 0
-        return max(least, min(wanted, most))
+        count = 1 + self.turn % 2 if self.full and depth <= self.deepest else 0
+        return max(least, min(count, most))
 
     def text(self, pattern, least, most, _format=None):
         if not pattern and not self.bare:
@@ -203,22 +205,22 @@ def _named(schema):
 
 def _kinds(parts):
     """Return the types that all of some schemas take; none where none says which."""
-    told = [_named(part) for part in parts if "type" in part]
-    if not told:
+    declared = [_named(part) for part in parts if "type" in part]
+    if not declared:
         keys = set().union(*parts)
         return [kind for kind, words in _IMPLIED.items() if keys & words][:1]
-    wide = [{*kinds, "integer"} if "number" in kinds else {*kinds} for kinds in told]
-    all_kinds = dict.fromkeys(kind for kinds in told for kind in kinds)
-    found = [kind for kind in all_kinds if all(kind in kinds for kinds in wide)]
-    if not found:
+    wide = [{*kinds, "integer"} if "number" in kinds else {*kinds} for kinds in declared]
+    all_kinds = dict.fromkeys(kind for kinds in declared for kind in kinds)
+    result = [kind for kind in all_kinds if all(kind in kinds for kinds in wide)]
+    if not result:
         raise RuledOutError("no type is left")
-    return found
+    return result
 
 
 def _common(listed, kinds):
     """Return the values that all lists have, and that may be of some types."""
     classes = tuple(_CLASSES.get(kind, (int, float)) for kind in kinds) or object
-    common = [value for value in listed[0] if all(value in others for others in listed)]
+    common = [value for value in listed[0] if all(value in values for values in listed)]
     common = [value for value in common if isinstance(value, classes)]
     if not common:
         raise RuledOutError("no value is in all lists")
@@ -245,10 +247,10 @@ def _member(parts, name):
 
 def _members_of(part, name):
     patterns = part.get("patternProperties", {}).items()
-    found = [schema for pattern, schema in patterns if _matches(pattern, name)]
+    schemas = [schema for pattern, schema in patterns if _matches(pattern, name)]
     if name in part.get("properties", {}):
-        found.append(part["properties"][name])
-    return found or [part.get("additionalProperties", True)]
+        schemas.append(part["properties"][name])
+    return schemas or [part.get("additionalProperties", True)]
 
 
 def _matches(pattern, text):

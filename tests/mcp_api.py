@@ -27,8 +27,8 @@ PNG = bytes.fromhex("89504e470d0a1a0a0000000d49484452")
 PARTIES = 5
 
 
-def _operation(name, *parameters, **members):
-    return operation(operationId=name, parameters=list(parameters), **members)
+def _operation(name, *parameters, **fields):
+    return operation(operationId=name, parameters=list(parameters), **fields)
 
 
 def _parameter(name, kind, place="query"):
@@ -134,8 +134,8 @@ async def connected(
     if transport == "http" and mode == "legacy" and sessions:
         args += ["--no-stateless"]
     if transport == "stdio":
-        command, *more = [*COMMAND, "serve", *args]
-        run = StdioServerParameters(command=command, args=more, env=dict(os.environ))
+        command, *arguments = [*COMMAND, "serve", *args]
+        run = StdioServerParameters(command=command, args=arguments, env=dict(os.environ))
         with (folder / "errors.txt").open("w") as errors:
             async with Client(stdio_client(run, errors), mode=mode, **options) as client:
                 yield client
@@ -162,8 +162,8 @@ async def served(*args, env=None):
         stderr=asyncio.subprocess.PIPE,
     )
     try:
-        said = (await process.stderr.readline()).decode()
-        yield re.search(r"http://\S+", said)[0]
+        line = (await process.stderr.readline()).decode()
+        yield re.search(r"http://\S+", line)[0]
     finally:
         process.terminate()
         await process.communicate()

@@ -14,19 +14,19 @@ def response(body, media_type="application/json", *headers, status=200):
     return Answer(status, [*lines, *headers], body)
 
 
-async def call_once(*answers, method="get", responses=None, body=None, key=None, **settings):
+async def call_once(*replies, method="get", responses=None, body=None, key=None, **settings):
     """Return the result of one call of `/x`, and the requests that the server received.
 
     The last answer is repeated. With `key` the operation needs a credential of that value.
     """
-    members = {"operationId": "do", "responses": responses or {"200": {"description": "ok"}}}
+    fields = {"operationId": "do", "responses": responses or {"200": {"description": "ok"}}}
     if body is not None:
-        members["requestBody"] = {"content": {"application/json": {"schema": body}}}
+        fields["requestBody"] = {"content": {"application/json": {"schema": body}}}
     schemes = {"components": {"securitySchemes": KEY}, "security": [{"k": []}]} if key else {}
-    described = document({"/x": {method: operation(**members)}}, **schemes)
+    described = document({"/x": {method: operation(**fields)}}, **schemes)
     credentials = {"k": key} if key else None
-    async with Recorder(answers[-1]) as server:
-        server.answers.extend(answers[:-1])
+    async with Recorder(replies[-1]) as server:
+        server.answers.extend(replies[:-1])
         chosen = Settings(base_url=server.url, **settings)
         async with load_tools(described, settings=chosen, credentials=credentials) as toolset:
             result = await toolset.call("do", {} if body is None else {"a": "1"})

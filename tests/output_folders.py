@@ -54,16 +54,16 @@ STALE = ("museum_tools/old/__init__.py", "museum_tools/old/tools.py")
 
 def tree(folder):
     """What a folder holds: text of files, target of links; folders end in `/`."""
-    found = {}
+    entries = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
         if path.is_symlink():
-            found[name] = f"-> {path.readlink()}"
+            entries[name] = f"-> {path.readlink()}"
         elif path.is_dir():
-            found[name + "/"] = ""
+            entries[name + "/"] = ""
         else:
-            found[name] = path.read_bytes().decode(errors="surrogateescape")
-    return found
+            entries[name] = path.read_bytes().decode(errors="surrogateescape")
+    return entries
 
 
 def files_in(folder):
@@ -87,13 +87,13 @@ def nothing_changes(*folders: Path) -> Iterator[None]:
 
 
 @contextmanager
-def nothing_kept(room: Path) -> Iterator[None]:
+def nothing_kept(folder: Path) -> Iterator[None]:
     """Whatever failed: the files are the old ones, even the same ones, and nothing is left."""
-    files = [path for path in room.rglob("*") if path.is_file()]
-    before = tree(room), [marks(path) for path in files]
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    before = tree(folder), [marks(path) for path in files]
     yield
-    assert (tree(room), [marks(path) for path in files]) == before
-    assert [path.name for path in room.parent.iterdir()] == ["out"]
+    assert (tree(folder), [marks(path) for path in files]) == before
+    assert [path.name for path in folder.parent.iterdir()] == ["out"]
 
 
 def failing(monkeypatch, name, code, *, after=0):

@@ -31,13 +31,13 @@ def said(toolset):
 
 def differences(one, other):
     """Return where two of them differ, briefly: what they say may fill megabytes."""
-    found = [
+    faults = [
         (key, f"{one[key]!s:.500}") for key in one.keys() - {"tools"} if one[key] != other[key]
     ]
     names = [[tool[0] for tool in tools] for tools in (one["tools"], other["tools"])]
     if names[0] != names[1]:
-        return [*found, ("names", f"{[*zip(*names, strict=False)]!s:.500}")]
-    return found + [
+        return [*faults, ("names", f"{[*zip(*names, strict=False)]!s:.500}")]
+    return faults + [
         (tool[0], aspect)
         for tool, twin in zip(one["tools"], other["tools"], strict=True)
         for aspect, value, same in zip(ASPECTS, tool, twin, strict=True)
@@ -70,7 +70,7 @@ def lint(folder):
     """Return what ruff would change or has to say, with the settings of this repository."""
     from ruff import find_ruff_bin
 
-    found = ""
+    errors = ""
     for command in (["format", "--diff"], ["check", "--output-format=concise"]):
         options = ["--no-cache", "--quiet", "--config", str(ROOT / "pyproject.toml")]
         done = subprocess.run(
@@ -79,8 +79,8 @@ def lint(folder):
             text=True,
             check=False,
         )
-        found += (done.stdout + done.stderr)[:2000] if done.returncode else ""
-    return found
+        errors += (done.stdout + done.stderr)[:2000] if done.returncode else ""
+    return errors
 
 
 class Coordinator:

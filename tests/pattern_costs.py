@@ -53,13 +53,13 @@ def tree_of(module):
 def patterns_of(module, trees):
     """Return the patterns of a module, and the places of those that are made of local values."""
     tree, name = trees[module.__name__], module.__name__.removeprefix(f"{openapi_tools.__name__}.")
-    found, unknown = {}, []
+    patterns, unknown = {}, []
     for place, value in _held(module):
         if isinstance(value, re.Pattern):
-            found[place] = Found(
+            patterns[place] = Found(
                 name, place, value, _methods_on(place.split("[")[0], module.__name__, trees)
             )
-    constants = {(p.pattern.pattern, p.pattern.flags) for p in found.values()}
+    constants = {(p.pattern.pattern, p.pattern.flags) for p in patterns.values()}
     for call in (node for node in ast.walk(tree) if _is_use(node, module)):
         method = call.func.attr
         try:
@@ -70,8 +70,8 @@ def patterns_of(module, trees):
         if method != "compile" or (pattern.pattern, pattern.flags) not in constants:
             place = f"{_function_around(tree, call)}: {_shortened(pattern.pattern)}"
             methods = METHODS if method == "compile" else (method,)
-            found[place] = Found(name, place, pattern, methods)
-    return list(found.values()), unknown
+            patterns[place] = Found(name, place, pattern, methods)
+    return list(patterns.values()), unknown
 
 
 def _held(module):
@@ -150,17 +150,17 @@ _uses = {}
 def _uses_in(name_of_module, trees):
     """Return the methods that are called on each name in a module; all for a name alone."""
     if name_of_module not in _uses:
-        found, taken = defaultdict(set), set()
+        uses, seen = defaultdict(set), set()
         nodes = list(ast.walk(trees[name_of_module]))
         for node in nodes:
             if isinstance(node, ast.Attribute) and (name := _name_of(node.value)):
-                taken.add(id(node.value))
-                found[name].update({node.attr} & set(METHODS))
+                seen.add(id(node.value))
+                uses[name].update({node.attr} & set(METHODS))
         for node in nodes:
             name = _name_of(node)
-            if name and id(node) not in taken and isinstance(node.ctx, ast.Load):
-                found[name].update(METHODS)
-        _uses[name_of_module] = found
+            if name and id(node) not in seen and isinstance(node.ctx, ast.Load):
+                uses[name].update(METHODS)
+        _uses[name_of_module] = uses
     return _uses[name_of_module]
 
 
@@ -240,10 +240,10 @@ def _inner(kind, value):
 def _pieces(parsed):
     """Yield what matches the beginning of a pattern: its first item, its first two, and so on."""
     for variant in range(2):
-        made = ""
+        text = ""
         for item in parsed:
-            made += _sample([item], variant)
-            yield made[:_LONGEST_SAMPLE]
+            text += _sample([item], variant)
+            yield text[:_LONGEST_SAMPLE]
     for operator, value in parsed:
         for part in _inner(str(operator), value):
             yield from _pieces(part)
@@ -263,24 +263,24 @@ def _repeats(parsed, before=""):
 
 def _sample(parsed, variant):
     """Return a string that matches, mostly; variants take other characters of a set."""
-    made = ""
+    text = ""
     for operator, value in parsed:
         kind = str(operator)
         if kind == "LITERAL":
-            made += chr(value)
+            text += chr(value)
         elif kind == "NOT_LITERAL":
-            made += next(c for c in _ALPHABET if ord(c) != value)
+            text += next(c for c in _ALPHABET if ord(c) != value)
         elif kind == "ANY":
-            made += 'a "'[variant % 3]
+            text += 'a "'[variant % 3]
         elif kind == "IN":
-            made += _member(value, variant)
+            text += _member(value, variant)
         elif kind in _REPEATS:
-            made += _sample(value[2], variant) * max(1, min(value[0], 40))
+            text += _sample(value[2], variant) * max(1, min(value[0], 40))
         elif kind == "BRANCH":
-            made += _sample(value[1][variant % len(value[1])], variant)
+            text += _sample(value[1][variant % len(value[1])], variant)
         elif kind in ("SUBPATTERN", "ATOMIC_GROUP"):
-            made += "".join(_sample(part, variant) for part in _inner(kind, value))
-    return made
+            text += "".join(_sample(part, variant) for part in _inner(kind, value))
+    return text
 
 
 def _member(items, variant):
@@ -393,15 +393,15 @@ def _work(use, make, end, length):
     return partial(use, make(length, end))
 
 
-def slow_inputs(found):
+def slow_inputs(pattern):
     """Yield the inputs on which a pattern costs more than its length accounts for."""
     # `search` and its kind begin at every place; those that find all go on behind a match.
-    everywhere = {"search", "split", "findall", "finditer", "sub", "subn"} & set(found.methods)
-    methods = [*sorted(everywhere)[:1], *({"match", "fullmatch"} & set(found.methods))]
+    everywhere = {"search", "split", "findall", "finditer", "sub", "subn"} & set(pattern.methods)
+    methods = [*sorted(everywhere)[:1], *({"match", "fullmatch"} & set(pattern.methods))]
     for method in methods:
-        use = use_of(found.pattern, method)
-        for make, end in itertools.product(inputs_of(found.pattern), ENDS):
+        use = use_of(pattern.pattern, method)
+        for make, end in itertools.product(inputs_of(pattern.pattern), ENDS):
             growth = growth_of(partial(_work, use, make, end))
             if growth > MOST:
-                yield f"{found} {method}: {make} + {end!r}: {growth:.0f} times"
+                yield f"{pattern} {method}: {make} + {end!r}: {growth:.0f} times"
                 break

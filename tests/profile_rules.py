@@ -42,22 +42,22 @@ def faults(profile, value):
         profile = "openai_strict"
     if named.get("strict") is False:
         profile = "openai"
-    found = [] if NAME.fullmatch(named["name"]) else [f"name {named['name']!r}"]
+    messages = [] if NAME.fullmatch(named["name"]) else [f"name {named['name']!r}"]
     if not named["description"]:
-        found.append("no description")
+        messages.append("no description")
     if schema.get("type") != "object" or schema.keys() & {"anyOf", "oneOf", "allOf", "not", "enum"}:
-        found.append("the root is no plain object")
+        messages.append("the root is no plain object")
     rules = {"openai_strict": strict_rules, "gemini": gemini_rules}.get(profile)
     nodes = list(walk(schema))
     form = KEYS.get(profile, ANY_KEY)
     for place, node in nodes:
         keys = (key for key in node.get("properties", ()) if not form.fullmatch(key))
-        found += [f"{place}: key {key!r}" for key in keys]
+        messages += [f"{place}: key {key!r}" for key in keys]
         asked = {**common_rules(node, schema, place), **rules(node)} if rules is not None else {}
-        found += [f"{place}: {rule}" for rule, is_broken in asked.items() if is_broken]
+        messages += [f"{place}: {rule}" for rule, is_broken in asked.items() if is_broken]
     if profile == "openai_strict":
-        found += too_much(schema, nodes)
-    return found
+        messages += too_much(schema, nodes)
+    return messages
 
 
 def common_rules(node, root, place):
@@ -75,12 +75,12 @@ def common_rules(node, root, place):
 
 def strict_rules(node):
     is_object = "object" in kinds(node)
-    members = list(node.get("properties", ()))
+    names = list(node.get("properties", ()))
     return {
         f"keywords {sorted(node.keys() - STRICT_WORDS)}": node.keys() - STRICT_WORDS,
         "an open object": is_object and node.get("additionalProperties") is not False,
-        "a member that is not required": is_object and members != node.get("required"),
-        "members of what is no object": members and not is_object,
+        "a member that is not required": is_object and names != node.get("required"),
+        "members of what is no object": names and not is_object,
         "an unknown format": node.get("format", "date") not in STRICT_FORMATS,
         "an enum of more than scalars": not all(map(is_scalar, node.get("enum", ()))),
         "a pattern that looks around": re.search(r"\(\?[=!<]", node.get("pattern", "")),
@@ -89,7 +89,7 @@ def strict_rules(node):
 
 def gemini_rules(node):
     kind, values = node.get("type", "string"), node.get("enum", ["a"])
-    members = node.get("properties", ())
+    names = node.get("properties", ())
     strings = all(isinstance(value, str) and value for value in values)
     return {
         f"keywords {sorted(node.keys() - GEMINI_WORDS)}": node.keys() - GEMINI_WORDS,
@@ -97,7 +97,7 @@ def gemini_rules(node):
         "nullable without need": node.get("nullable", True) is not True,
         "an enum of more than strings": not strings or not values,
         "an enum without type": "enum" in node and kind != "string",
-        "required without being declared": {*node.get("required", ())} - {*members},
+        "required without being declared": {*node.get("required", ())} - {*names},
     }
 
 
@@ -113,13 +113,13 @@ def is_scalar(value):
 
 def too_much(schema, nodes):
     """Yield the limits of the strict mode that a schema breaks."""
-    members = sum(len(node.get("properties", ())) for _, node in nodes)
+    count = sum(len(node.get("properties", ())) for _, node in nodes)
     values = [value for _, node in nodes for value in node.get("enum", ())]
     names = [
         name for _, node in nodes for key in ("properties", "$defs") for name in node.get(key, ())
     ]
-    if members > 5000:
-        yield f"{members} members"
+    if count > 5000:
+        yield f"{count} members"
     if len(values) > 1000:
         yield f"{len(values)} values"
     if sum(map(len, names)) + sum(len(str(value)) for value in values) > 120_000:

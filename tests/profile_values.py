@@ -26,17 +26,17 @@ def array(items, **keywords):
     return {"type": "array", "items": items, **keywords}
 
 
-def object_of(members, **keywords):
-    return {"type": "object", "properties": members, **keywords}
+def object_of(properties, **keywords):
+    return {"type": "object", "properties": properties, **keywords}
 
 
-def lawful(member, profile, *, required=True, rounds=6, **definitions):
+def lawful(part, profile, *, required=True, rounds=6, **definitions):
     """Return what becomes of the schema of an argument; whatever fits that is accepted."""
-    tool = tool_with(member, required=required, **definitions)
-    before = copy.deepcopy(member)
+    tool = tool_with(part, required=required, **definitions)
+    before = copy.deepcopy(part)
     definition = define_tool(tool, profile)
     assert refused(tool, definition, profile, rounds) == []
-    assert member == before
+    assert part == before
     return schema_of(profile, definition.value)["properties"]["x"]
 
 
@@ -45,8 +45,8 @@ def written(schema, name="t"):
     return SimpleNamespace(name=name, description="A tool.", input_schema=schema, annotations={})
 
 
-def tool_with(member, *, required=True, **definitions):
-    schema = object_of({"x": member}, **SHUT, required=["x"] if required else [])
+def tool_with(part, *, required=True, **definitions):
+    schema = object_of({"x": part}, **SHUT, required=["x"] if required else [])
     return written({**schema, "$defs": definitions} if definitions else schema)
 
 
@@ -65,17 +65,17 @@ def refused(tool, definition, profile, rounds, checker=None, restorer=None):
     schema = schema_of(profile, definition.value)
     exact = jsonschema_rs.validator_for(read_literally(schema))
     fits = (checker or lenient_checker(tool.input_schema)).fits
-    found = faults(profile, definition.value)
+    problems = faults(profile, definition.value)
     for value in values(schema, rounds):
         before = copy.deepcopy(value)
         if not exact.is_valid(value):
-            found.append((UNFIT, value))
+            problems.append((UNFIT, value))
         elif not fits(definition.restore(value)):
-            found.append(("restored", value))
+            problems.append(("restored", value))
         elif not fits(value) and not fits(restorer.restore(value)):
-            found.append(("repaired", value))
+            problems.append(("repaired", value))
         assert value == before
-    return found
+    return problems
 
 
 def lenient_checker(schema):

@@ -47,8 +47,8 @@ class Shop:
         if path == "/items" and request.method == "GET":
             page = int(request.url.params.get("page", 1))
             items = [{"id": ITEMS * page + place, "owner": place} for place in range(ITEMS)]
-            more = {"Link": f'</items?page={page + 1}>; rel="next"'} if page < PAGES else {}
-            return httpx.Response(200, json=items, headers=more)
+            headers = {"Link": f'</items?page={page + 1}>; rel="next"'} if page < PAGES else {}
+            return httpx.Response(200, json=items, headers=headers)
         if path == "/users/404":
             return httpx.Response(404, json={"message": "no such user"})
         if path.startswith("/users/"):

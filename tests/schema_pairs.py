@@ -177,9 +177,9 @@ def _inside(draw, keyword, value):
             return parts[1:]
         return parts[::-1] if change == "turned" else parts + [draw(_SIMPLE)] * (change == "longer")
     if keyword in _MAPS:
-        others = {draw(st.sampled_from(_MAPS[keyword])): draw(_SIMPLE)}
+        extra = {draw(st.sampled_from(_MAPS[keyword])): draw(_SIMPLE)}
         parts = {name: _changed(draw, part) for name, part in value.items()}
-        return others | parts if draw(st.booleans()) else parts
+        return extra | parts if draw(st.booleans()) else parts
     if keyword == "enum":
         return value + draw(_PLAIN["enum"])
     return value

@@ -36,34 +36,34 @@ def held(url, seconds, taken):
     asyncio.run(work())
 
 
-def called(url, document, count, settings, **more):
+def called(url, document, count, settings, **options):
     """Return how so many calls at once ended, and how long they took."""
 
     async def work():
         began = time.monotonic()
         async with load_tools(document, settings={**settings, "state": RedisState(url)}) as tools:
-            context = Context(**more)
+            context = Context(**options)
             results = await asyncio.gather(
                 *(tools["read"].execute({"n": f"{os.getpid()}-{n}"}, context=context)
                   for n in range(count))
             )  # fmt: skip
-        told = [
+        errors = [
             result.error and (result.error["type"], result.error["message"]) for result in results
         ]
-        return told, time.monotonic() - began
+        return errors, time.monotonic() - began
 
     return asyncio.run(work())
 
 
-def with_tokens(url, document, config, count=3, **more):
+def with_tokens(url, document, config, count=3, **options):
     """Return how calls of an API that wants a token ended, all begun at once."""
 
     async def work():
         settings = {"state": RedisState(url, key=KEY)}
-        given = {"oauth": OAuth2(**config)}
-        context = Context(credentials=given, **more) if more else None
-        own = {} if more else {"credentials": given}
-        async with load_tools(document, settings=settings, **own) as tools:
+        credentials = {"oauth": OAuth2(**config)}
+        context = Context(credentials=credentials, **options) if options else None
+        load_options = {} if options else {"credentials": credentials}
+        async with load_tools(document, settings=settings, **load_options) as tools:
             (tool,) = tools
             results = await asyncio.gather(
                 *(tool.execute({}, context=context) for _ in range(count))

@@ -47,8 +47,8 @@ def typed(shell, keys, folder):
     }  # fmt: skip
     lines = f'{SETUP[shell]}\n{keys}\x01echo "<\x05>"\nexit\n'
     command, keys = [shell, *FLAGS[shell]], lines.encode()
-    _, shown = terminals.talk(command, width=200, height=60, keys=keys, env=env, cwd=ROOT)
-    plain = STEERING.sub("", shown).replace("\r", "")
+    _, screen = terminals.talk(command, width=200, height=60, keys=keys, env=env, cwd=ROOT)
+    plain = STEERING.sub("", screen).replace("\r", "")
     lines = re.findall(r"^<(openapi-tools.*)>\s*$", plain, re.MULTILINE)
     assert lines, plain
     return lines[-1].rstrip(), plain

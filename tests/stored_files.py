@@ -30,10 +30,10 @@ PATHS = {
 API = document(PATHS, servers=[{"url": "http://api.example.com"}])
 
 
-def mocked(handler, folder=None, document=API, credentials=None, **members):
+def mocked(handler, folder=None, document=API, credentials=None, **options):
     client = httpx.AsyncClient(transport=httpx.MockTransport(handler))
-    given = Settings(**({} if folder is None else {"download_dir": folder}), **members)
-    return load_tools(document, client=client, settings=given, credentials=credentials)
+    settings = Settings(**({} if folder is None else {"download_dir": folder}), **options)
+    return load_tools(document, client=client, settings=settings, credentials=credentials)
 
 
 def answering(content, kind="application/pdf", **headers):
@@ -47,8 +47,8 @@ def streaming(content, kind="application/pdf", **headers):
         for start in range(0, len(content), 50_000):
             yield content[start : start + 50_000]
 
-    known = {"Content-Type": kind, **headers}
-    return lambda _: httpx.Response(200, content=pieces(), headers=known)
+    all_headers = {"Content-Type": kind, **headers}
+    return lambda _: httpx.Response(200, content=pieces(), headers=all_headers)
 
 
 def names(folder):

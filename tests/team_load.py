@@ -80,8 +80,8 @@ class SlowIssuer(Recorder):
             self.requests.append(await _read_request(peer._reader))
             await self.is_open.wait()
             keys = {"keys": [issuer.KEY.as_dict(private=False)]}
-            answer = Answer(503) if self.fails else Answer(body=json.dumps(keys).encode())
-            await peer.write(answer.to_bytes())
+            response = Answer(503) if self.fails else Answer(body=json.dumps(keys).encode())
+            await peer.write(response.to_bytes())
 
     @property
     def auth(self):
@@ -168,12 +168,12 @@ class Team:
 
     def serve(self, port):
         """Start a server of tools."""
-        own = {"OPENAPI_TOOLS_STATE_KEY": KEY, "WORK_SECRET": "s3cret"}
-        own |= {"ALICE_TOKEN": TOKEN, "BOB_TOKEN": OTHER}
+        variables = {"OPENAPI_TOOLS_STATE_KEY": KEY, "WORK_SECRET": "s3cret"}
+        variables |= {"ALICE_TOKEN": TOKEN, "BOB_TOKEN": OTHER}
         command = [sys.executable, "-m", "openapi_tools", "serve", f"{port}.toml"]
         with (self.folder / f"{port}.log").open("a") as log:
             self.processes[port] = subprocess.Popen(
-                command, cwd=self.folder, env=os.environ | own, stderr=log
+                command, cwd=self.folder, env=os.environ | variables, stderr=log
             )
 
     def proxy(self):
@@ -213,8 +213,8 @@ async def _ready(port):
     async with httpx2.AsyncClient(timeout=5) as http, asyncio.timeout(60):
         while True:
             with suppress(httpx2.HTTPError):
-                answer = await http.get(f"http://127.0.0.1:{port}/readyz")
-                if answer.status_code == 200:
+                response = await http.get(f"http://127.0.0.1:{port}/readyz")
+                if response.status_code == 200:
                     return
             await asyncio.sleep(0.1)
 
@@ -268,15 +268,15 @@ class Load:
         message = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
         try:
             headers = {"Authorization": f"Bearer {token}"}
-            answer = await http.post(self.team.url, json=message, headers=headers)
+            response = await http.post(self.team.url, json=message, headers=headers)
         except httpx2.HTTPError as error:
             return "broken", type(error).__name__
-        if answer.status_code != 200:
-            return f"status {answer.status_code}", answer.text
-        found = json.loads(answer.text.strip().rpartition("data: ")[2])  # an event, if it is late
-        if "error" in found:
-            return "refused", found["error"]["message"]
-        result, words = found["result"], found["result"]["content"][0]["text"]
+        if response.status_code != 200:
+            return f"status {response.status_code}", response.text
+        reply = json.loads(response.text.strip().rpartition("data: ")[2])  # an event, if it is late
+        if "error" in reply:
+            return "refused", reply["error"]["message"]
+        result, words = reply["result"], reply["result"]["content"][0]["text"]
         if not result["isError"]:
             return "ok", words
         return ("unsent" if "nothing was sent" in words or "not sent" in words else "failed"), words
@@ -400,11 +400,11 @@ async def alone(calls, redis, ports):
 def told(api, load):
     """Return the figures as lines."""
     kinds = Counter(kind for kind, _ in load.outcomes.values())
-    found, times = sorted(rates(api.times)), sorted(load.seconds)
+    call_rates, times = sorted(rates(api.times)), sorted(load.seconds)
     duration = api.times[-1] - api.times[0]
     over_all, slow = len(api.times) / duration, times[len(times) * 99 // 100]
     longest = times[-1]
-    median, most = found[len(found) // 2], found[-1]
+    median, most = call_rates[len(call_rates) // 2], call_rates[-1]
     twice = sum(count > 1 for count in api.seen.values())
     slices = f"in slices of {SLICE:g} s at most {most:.1f}, median {median:.1f}"
     refused = f"; refused, and made again: {dict(load.refusals)}" if load.repeats else ""

@@ -21,23 +21,23 @@ SCRIPT = Path(sys.executable).with_name("openapi-tools")
 COMMAND = [str(SCRIPT)] if SCRIPT.exists() else [sys.executable, "-m", "openapi_tools"]
 
 
-def document(title, *names, **more):
+def document(title, *names, **fields):
     """Return a document with a GET operation for each name, and a key in a header."""
     key = {"type": "apiKey", "in": "header", "name": "X-Key"}
     paths = {f"/{name}": {"get": operation(operationId=name)} for name in names}
-    made = documents.document(
+    root = documents.document(
         paths, security=[{}, {"key": []}], components={"securitySchemes": {"key": key}}
     )
-    return {**made, "info": {"title": title, "version": "1"}, **more}
+    return {**root, "info": {"title": title, "version": "1"}, **fields}
 
 
 def configured(folder, serve="", **apis):
     """Write a configuration, and return its path; an API is its table, or its document."""
     text = f"[serve]\n{serve}\n"
-    for name, given in apis.items():
-        table = given
-        if isinstance(given, dict):
-            (folder / f"{name}.json").write_text(json.dumps(given))
+    for name, source in apis.items():
+        table = source
+        if isinstance(source, dict):
+            (folder / f"{name}.json").write_text(json.dumps(source))
             table = f'source = "{name}.json"'
         text += f"\n[apis.{name}]\n{table}\n"
     path = folder / "openapi-tools.toml"
@@ -59,9 +59,9 @@ class Hosted:
 
 
 @asynccontextmanager
-async def hosted(config, **given):
+async def hosted(config, **options):
     """Give a `Hosted` of a configuration, with other members of `[serve]`."""
-    started = await asyncio.to_thread(team_server.start_server, str(config), given)
+    started = await asyncio.to_thread(team_server.start_server, str(config), options)
     with web_server.open_socket("127.0.0.1", 0) as place:
         async with running_at(place, started) as web:
             yield Hosted(started, f"http://127.0.0.1:{place.getsockname()[1]}", web)
@@ -111,9 +111,9 @@ class Process:
         async with asyncio.timeout(60):
             while True:
                 self._changed.clear()
-                found = [match for line in self.said if (match := re.search(pattern, line))]
-                if len(found) >= count:
-                    return found[-1]
+                matches = [match for line in self.said if (match := re.search(pattern, line))]
+                if len(matches) >= count:
+                    return matches[-1]
                 await self._changed.wait()
 
     async def ended(self):
@@ -133,10 +133,10 @@ async def process_of(*args, env=None, start_new_session=False):
         stderr=asyncio.subprocess.PIPE,
         start_new_session=start_new_session,
     )
-    made = Process(process)
+    wrapper = Process(process)
     try:
-        yield made
+        yield wrapper
     finally:
         if process.returncode is None:
             process.terminate()
-        await made.ended()
+        await wrapper.ended()

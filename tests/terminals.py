@@ -18,7 +18,7 @@ import termios
 PROGRAM = [sys.executable, "-m", "openapi_tools"]
 
 
-def talk(command, *, width=80, height=400, keys=b"", hear=None, **more):
+def talk(command, *, width=80, height=400, keys=b"", hear=None, **options):
     """Run a command on a terminal and type keys; return its exit code and text.
 
     `hear` gets the process, our side of the terminal and what was shown, each time there is more.
@@ -28,18 +28,18 @@ def talk(command, *, width=80, height=400, keys=b"", hear=None, **more):
     process = subprocess.Popen(
         command, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
         preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509 -- no threads
-        **more,
+        **options,
     )  # fmt: skip
     os.write(ours, keys)
     os.close(theirs)
-    found = b""
+    screen = b""
     with suppress(OSError):  # the end of the other side, on Linux
         while part := os.read(ours, 65536):
-            found += part
+            screen += part
             if hear:
-                hear(process, ours, found)
+                hear(process, ours, screen)
     os.close(ours)
-    return process.wait(30), found.decode(errors="replace").replace("\r\n", "\n")
+    return process.wait(30), screen.decode(errors="replace").replace("\r\n", "\n")
 
 
 def shown(*args, program=PROGRAM, width=80, height=400, cwd=None, **env):

@@ -21,15 +21,15 @@ def imports_at_run_time(node):
     """The packages that a module imports in any way and anywhere, but for type checkers alone."""
     if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
         return set().union(*map(imports_at_run_time, node.orelse))
-    found = set().union(*map(imports_at_run_time, ast.iter_child_nodes(node)))
+    names = set().union(*map(imports_at_run_time, ast.iter_child_nodes(node)))
     if isinstance(node, ast.Import):
-        found |= {alias.name for alias in node.names}
+        names |= {alias.name for alias in node.names}
     elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-        found.add(node.module)
+        names.add(node.module)
     elif isinstance(node, ast.Call) and "import" in ast.unparse(node.func):
         words = (word.value for word in node.args if isinstance(word, ast.Constant))
-        found |= {word for word in words if isinstance(word, str)}
-    return {name.partition(".")[0] for name in found}
+        names |= {word for word in words if isinstance(word, str)}
+    return {name.partition(".")[0] for name in names}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)

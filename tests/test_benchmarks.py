@@ -50,13 +50,13 @@ def test_runs_take_turns_and_the_first_round_does_not_count():
 def test_a_row_says_whether_its_goals_are_met():
     goals = (at_most(0.1), at_most(0.15), at_most(10, "ms"), at_least(0.1), at_least(4), BETWEEN)
     row = Row("load", Sample((0.02,)), 0.1, goals, BEYOND, "cold")
-    told = (
+    goal_text = (
         "<= +0.10 x: met, <= +0.15 x: met, <= 10 ms: missed, >= +0.10 x: met, >= +4.00 x: missed, "
         ">= +0.90 x and <= +1.10 x: missed; cold"
     )
 
-    assert as_markdown("cache", row) == f"| cache: load | 20.0 ms | +0.10 x | {told} |"
-    assert as_line(row).split() == f"load 20.0 ms +0.10 x goal {told}".split()
+    assert as_markdown("cache", row) == f"| cache: load | 20.0 ms | +0.10 x | {goal_text} |"
+    assert as_line(row).split() == f"load 20.0 ms +0.10 x goal {goal_text}".split()
     assert [BETWEEN.holds(value) for value in (0.8, 1.0, 1.2)] == [False, True, False]
 
 

@@ -83,7 +83,7 @@ def test_no_argument_is_a_credential_or_belongs_to_the_message(entry, toolset):
     assert offered == set()
 
 
-def test_members_that_only_the_server_writes_are_no_arguments(entry, toolset):
+def test_properties_that_only_the_server_writes_are_no_arguments(entry, toolset):
     tools = corpus.tools_by_place(toolset)
     offered = []
     root = toolset.document
@@ -108,8 +108,8 @@ def test_the_repr_of_an_operation_is_its_value(toolset):
 
 def test_the_lists_of_published_documents_are_recognised(entry, toolset):
     if entry.path in PAGED:
-        found = Counter(tool.operation.paging.style for tool in toolset if tool.operation.paging)
-        assert found == PAGED[entry.path]
+        styles = Counter(tool.operation.paging.style for tool in toolset if tool.operation.paging)
+        assert styles == PAGED[entry.path]
 
 
 def test_only_the_names_of_fastapi_are_made_short(entry, toolset):
@@ -164,22 +164,22 @@ def _api_keys(root, version):
     holder = root if swagger else root.get("components") or {}
     schemes = holder.get("securityDefinitions" if swagger else "securitySchemes") or {}
     for scheme in schemes.values():
-        found = corpus.follow(root, scheme)
-        if isinstance(found, dict) and found.get("type") == "apiKey":
-            yield _place(found["in"], found["name"])
+        node = corpus.follow(root, scheme)
+        if isinstance(node, dict) and node.get("type") == "apiKey":
+            yield _place(node["in"], node["name"])
 
 
 def _read_only(root, schema, depth=0):
     """Return the members that a body's schema calls `readOnly`, through references and `allOf`."""
-    found = corpus.follow(root, schema)
-    if not isinstance(found, dict) or depth > 8:
+    node = corpus.follow(root, schema)
+    if not isinstance(node, dict) or depth > 8:
         return set()
     names = {
         name
-        for name, member in (found.get("properties") or {}).items()
-        if isinstance(member, dict) and member.get("readOnly") is True
+        for name, property_schema in (node.get("properties") or {}).items()
+        if isinstance(property_schema, dict) and property_schema.get("readOnly") is True
     }
-    return names.union(*(_read_only(root, part, depth + 1) for part in found.get("allOf") or ()))
+    return names.union(*(_read_only(root, part, depth + 1) for part in node.get("allOf") or ()))
 
 
 def _judged(toolset, version):
@@ -194,6 +194,6 @@ def _verdicts(toolset, version):
         body = tool.operation.body if tool is not None else None
         if body is not None and body.media_type == example.media_type and example.is_valid:
             schema = document_examples.of_body(tool.input_schema, body)
-            given = document_examples.as_arguments(example.value, body)
-            fits = jsonschema_rs.Draft202012Validator(schema).is_valid(given)
+            arguments = document_examples.as_arguments(example.value, body)
+            fits = jsonschema_rs.Draft202012Validator(schema).is_valid(arguments)
             yield "fits" if fits else "refused"

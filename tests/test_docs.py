@@ -58,7 +58,7 @@ def commands_in(text):
     return [part for part in parts if part.startswith(("python3 ", ".venv/"))]
 
 
-def examples(found):
+def examples(find_blocks):
     """Return pytest parameters: what is found in each page, numbered.
 
     The tutorial's are steps of one session: `test_first_hour.py` runs them.
@@ -67,7 +67,7 @@ def examples(found):
         pytest.param(each, page, id=f"{name_of(page).removeprefix('docs/')}-{number}")
         for page in PAGES
         if page != TUTORIAL
-        for number, each in enumerate(found(page), start=1)
+        for number, each in enumerate(find_blocks(page), start=1)
     ]
 
 
@@ -105,12 +105,12 @@ def ran(tmp_path):
     ("example", "page"), examples(lambda page: PYTHON.findall(page.read_text()))
 )
 def test_a_python_example_runs_and_prints_what_stands_behind_it(example, page, ran):
-    code, said = example
+    code, output = example
 
     done = ran(sys.executable, "-W", "error", "-c", code, page=page)
 
     assert (done.returncode, done.stderr) == (0, "")
-    assert said in ("", done.stdout)
+    assert output in ("", done.stdout)
 
 
 @pytest.mark.long
@@ -131,12 +131,12 @@ READERS = {
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_a_block_is_executed_or_read_or_says_why_it_is_not(page):
     text = page.read_text()
-    for found in FENCE.finditer(text):
-        kind, code = found.groups()
+    for block in FENCE.finditer(text):
+        kind, code = block.groups()
         if kind in READERS:
             READERS[kind](code)
         elif kind == "sh" and page not in (README, TUTORIAL):
-            assert re.search(r"<!-- not run: .+ -->\n$", text[: found.start()]), code
+            assert re.search(r"<!-- not run: .+ -->\n$", text[: block.start()]), code
         else:
             assert kind in ("sh", "console", "python", "text", "jinja", "elixir"), kind
 
@@ -214,9 +214,13 @@ NAMED = re.compile(r"pip install [^`\n&]*\bopenapi-tools\b(?! @)[^`\n]*")
 
 
 def test_an_install_is_named_that_works():
-    told = {name_of(page): NAMED.findall(page.read_text()) for page in PAGES}
+    installs = {name_of(page): NAMED.findall(page.read_text()) for page in PAGES}
 
-    assert {name: found for name, found in told.items() if found and "changelog" not in name} == {}
+    assert {
+        name: commands
+        for name, commands in installs.items()
+        if commands and "changelog" not in name
+    } == {}
 
 
 def test_the_page_about_installing_has_every_extra():

@@ -25,8 +25,8 @@ COMPLETION = {
 
 def session(folder, scripts, shell="bash"):
     """Run scripts in one shell; return what each prints, and the exit code of its last command."""
-    own = ("PYTHON", "COV", "PYTEST", "VIRTUAL_ENV", "OPENAPI_TOOLS")
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(own)}
+    prefixes = ("PYTHON", "COV", "PYTEST", "VIRTUAL_ENV", "OPENAPI_TOOLS")
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(prefixes)}
     done = subprocess.run(
         [*SHELLS[shell], "-c", "".join(f"{script}\necho {END} $?\n" for script in scripts)],
         cwd=folder,
@@ -59,18 +59,18 @@ def clone(tmp_path):
     return tmp_path / "clone"
 
 
-def installed(said):
+def installed(output):
     """Skip where pip cannot fetch packages."""
-    if any(words in said for words in NOT_THERE):
+    if any(words in output for words in NOT_THERE):
         pytest.skip("pip cannot fetch packages")
 
 
 def test_the_first_block_of_the_readme_works_in_a_clone(clone):
-    ((said, code),) = session(clone, [f"(set -e\n{blocks(README, 'sh')[0]})"])
+    ((output, code),) = session(clone, [f"(set -e\n{blocks(README, 'sh')[0]})"])
 
-    installed(said)
-    assert code == 0, said
-    assert '"ticketType":"general"' in said
+    installed(output)
+    assert code == 0, output
+    assert '"ticketType":"general"' in output
 
 
 def steps(text):
@@ -86,7 +86,7 @@ def test_every_block_of_the_tutorial_works_in_an_empty_folder(clone, tmp_path, s
         pytest.skip(f"{shell} is not installed (Debian: apt install {shell})")
     home = tmp_path / "home"
     home.mkdir()
-    found = list(steps(TUTORIAL.read_text(encoding="utf-8")))
+    commands = list(steps(TUTORIAL.read_text(encoding="utf-8")))
     ways = {
         "sh": lambda code, _: re.sub(
             r"^CLONE=.*$", f"CLONE={clone}", code, flags=re.MULTILINE
@@ -98,12 +98,12 @@ def test_every_block_of_the_tutorial_works_in_an_empty_folder(clone, tmp_path, s
         "json": lambda *_: ":",
     }
 
-    told = session(home, [ways[kind](code, file) for kind, code, file in found], shell)
+    outputs = session(home, [ways[kind](code, file) for kind, code, file in commands], shell)
 
-    for (kind, code, _), (said, status) in zip(found, told, strict=True):
+    for (kind, code, _), (output, status) in zip(commands, outputs, strict=True):
         if kind == "console":
-            assert re.fullmatch(printed_by(code), said), said
+            assert re.fullmatch(printed_by(code), output), output
         else:
-            installed(said)
-            assert status == 0, said
-    assert [kind for kind, *_ in found].count("console") >= 8
+            installed(output)
+            assert status == 0, output
+    assert [kind for kind, *_ in commands].count("console") >= 8

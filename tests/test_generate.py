@@ -84,14 +84,14 @@ def test_checking_gives_the_report_of_writing_and_writes_nothing(tmp_path, out):
 
     assert checked == written
     assert (checked.drifted, elsewhere.drifted, elsewhere.changes) == (True, True, ())
-    found = {(change.kind, change.tool): change for change in checked.changes}
-    assert found.keys() >= {("description", "list_pets"), ("added", "new")}
-    assert [key for key, change in found.items() if change.breaking] == [
+    changes = {(change.kind, change.tool): change for change in checked.changes}
+    assert changes.keys() >= {("description", "list_pets"), ("added", "new")}
+    assert [key for key, change in changes.items() if change.breaking] == [
         ("schema", "list_pets"),
         ("renamed", "find_shops"),
         ("removed", "add_pet"),
     ]
-    assert found["renamed", "find_shops"].before == "list_shops"
+    assert changes["renamed", "find_shops"].before == "list_shops"
     lines = list(checked.diff())
     assert lines == list(written.diff())
     headings = [line.removeprefix("+++ ") for line in lines if line.startswith("+++ ")]
@@ -109,7 +109,7 @@ def test_relative_servers_are_resolved_by_the_address(tmp_path):
 
 
 @pytest.mark.parametrize("target", ["python", "exathena"])
-def test_settings_shape_the_tools_or_are_told_to_have_no_effect(tmp_path, target):
+def test_settings_shape_the_tools_or_are_reported_to_have_no_effect(tmp_path, target):
     settings = Settings(prefix="my_", description_chars=16, max_output_chars=500)
 
     report = generate_package(pets(), tmp_path, name="pets", settings=settings, target=target)
@@ -124,12 +124,12 @@ def test_settings_shape_the_tools_or_are_told_to_have_no_effect(tmp_path, target
 def test_a_base_url_becomes_the_server_of_the_package(tmp_path, target, way):
     """A document without a server of its own would give a package whose calls have no address."""
     address = "http://shop.example/v2"
-    given = {
+    options = {
         "settings": {"settings": Settings(base_url=address)},
         "configuration": {"config": {"base_url": address}},
     }
 
-    report = generate_package(pets(), tmp_path, name="pets", target=target, **given[way])
+    report = generate_package(pets(), tmp_path, name="pets", target=target, **options[way])
 
     assert report.warnings == ()
     assert any(address in text for text in files_in(tmp_path).values())
@@ -269,7 +269,7 @@ def test_one_layout_or_target_never_hides_or_replaces_another(tmp_path, first, s
     ("old", "new", "tool"),
     [('"List shops."', "describe()", "list_shops"), ("from typing", "x = (\nfrom typing", SHOPS)],
 )
-def test_what_cannot_be_read_back_is_told_as_such_and_not_as_added(out, old, new, tool):
+def test_what_cannot_be_read_back_is_reported_as_such_and_not_as_added(out, old, new, tool):
     text = (out / SHOPS).read_text()
     assert old in text
     (out / SHOPS).write_text(text.replace(old, new))

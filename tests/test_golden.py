@@ -46,13 +46,13 @@ def test_specs_give_generated_byte_for_byte(clone):
 
     assert code == 0, lines
     assert sorted(ROOT / entry["spec"] for entry in PACKAGES.values()) == SPECS
-    found, expected = bytes_in(clone / "generated"), bytes_in(GENERATED)
-    assert found.keys() == expected.keys()
-    assert [name for name in expected if found[name] != expected[name]] == []
+    actual, expected = bytes_in(clone / "generated"), bytes_in(GENERATED)
+    assert actual.keys() == expected.keys()
+    assert [name for name in expected if actual[name] != expected[name]] == []
 
 
 @pytest.mark.long
-def test_a_changed_description_is_told_with_its_tool(clone):
+def test_a_changed_description_is_reported_with_its_tool(clone):
     spec = clone / "specs" / "museum.yaml"
     text = spec.read_text(encoding="utf-8")
     was = "description: Get details about a special event."
@@ -60,12 +60,12 @@ def test_a_changed_description_is_told_with_its_tool(clone):
     spec.write_text(text.replace(was, "description: Tell about one event."), encoding="utf-8")
 
     code, lines = generate(clone, "--check")
-    told = [line for line in lines if "get_special_event" in line]
+    lines_of_tool = [line for line in lines if "get_special_event" in line]
 
     assert code == 1
-    assert len(told) == 1
-    assert "description" in told[0]
-    assert "breaking" not in told[0]
+    assert len(lines_of_tool) == 1
+    assert "description" in lines_of_tool[0]
+    assert "breaking" not in lines_of_tool[0]
     assert sum("would change" in line for line in lines) == 1
     assert sum("up to date" in line for line in lines) == len(SPECS) - 1
 
@@ -94,7 +94,7 @@ def test_a_package_imports_the_runtime_and_little_else(api):
         "tests": {package, *TEST_IMPORTS},
     }
 
-    found = {
+    modules = {
         (path.name, module)
         for folder, allowed in expected.items()
         for path in (GENERATED / api / folder).glob("*.py")
@@ -102,7 +102,7 @@ def test_a_package_imports_the_runtime_and_little_else(api):
         if module not in allowed and not module.startswith(".")
     }
 
-    assert found == set()
+    assert modules == set()
 
 
 def imports(path):

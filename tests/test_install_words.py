@@ -56,7 +56,7 @@ def test_a_package_that_is_not_installed_is_named_without_a_place(monkeypatch):
     assert install_command("code") == "pip install 'openapi-tools[code]'"
 
 
-def test_checked_answers_need_the_extra_for_tests_when_tools_are_loaded(monkeypatch):
+def test_checked_responses_need_the_extra_for_tests_when_tools_are_loaded(monkeypatch):
     monkeypatch.setattr("openapi_tools.conformance.response_check.find_spec", lambda _: None)
 
     with pytest.raises(MissingExtraError, match="openapi_core is not installed: pip install"):

@@ -23,7 +23,7 @@ FREE = re.compile(
 )
 
 
-def run(*command, cwd=ROOT, **more):
+def run(*command, cwd=ROOT, **variables):
     clean = {
         name: value
         for name, value in os.environ.items()
@@ -32,16 +32,16 @@ def run(*command, cwd=ROOT, **more):
     return subprocess.run(
         list(map(str, command)),
         cwd=cwd,
-        env=clean | more,
+        env=clean | variables,
         capture_output=True,
         text=True,
         check=False,
     )
 
 
-def finished(*command, cwd=ROOT, **more):
+def finished(*command, cwd=ROOT, **variables):
     """Run a command that has to succeed; skip where pip or npm has no network."""
-    done = run(*command, cwd=cwd, **more)
+    done = run(*command, cwd=cwd, **variables)
     if done.returncode and any(words in done.stderr for words in NO_NETWORK):
         pytest.skip("packages cannot be fetched here")
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
@@ -58,18 +58,26 @@ def release(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def wheel(release):
-    (found,) = release[0].glob("*.whl")
-    return found
+    (path,) = release[0].glob("*.whl")
+    return path
 
 
 def environment(folder, *what, python=sys.executable):
     """Make an environment in which pip installed something, and return its Python."""
     finished(python, "-m", "venv", "--without-pip", folder)
-    own = folder / "bin" / "python"
+    executable = folder / "bin" / "python"
     finished(
-        sys.executable, "-m", "pip", "--python", own, "install", "--quiet", "--no-compile", *what
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        executable,
+        "install",
+        "--quiet",
+        "--no-compile",
+        *what,
     )
-    return own
+    return executable
 
 
 def test_a_release_is_the_same_bytes_twice_and_its_base_install_is_small(release):
@@ -160,14 +168,14 @@ def test_tests_of_the_sdist_pass_against_the_wheel(project, source):
     where = "import openapi_tools; print(openapi_tools.__file__)"
     chosen = ("tests/requests/test_wire_table.py", "tests/test_parity.py", "tests/test_generate.py")
 
-    found = finished(python, "-c", where, cwd=source, PYTHONPATH=str(libraries))
-    assert found.startswith(str(python.parents[1]))
-    told = finished(
+    location = finished(python, "-c", where, cwd=source, PYTHONPATH=str(libraries))
+    assert location.startswith(str(python.parents[1]))
+    output = finished(
         *(python, "-m", "pytest", "-q", "--no-cov", "-n0", "-p", "no:cacheprovider", *chosen),
         cwd=source,
         PYTHONPATH=str(libraries),
     )
-    assert re.search(r"\d{3,} passed", told)
+    assert re.search(r"\d{3,} passed", output)
 
 
 SMOKE = """
@@ -188,9 +196,9 @@ asyncio.run(main())
 def python_of(version):
     """Return a Python of this machine, also one of pyenv that is not on the path."""
     kept = Path.home().glob(f".pyenv/versions/{version}.*/bin/python{version}")
-    for found in (shutil.which(f"python{version}"), *kept):
-        if found and not run(found, "--version").returncode:
-            return found
+    for executable in (shutil.which(f"python{version}"), *kept):
+        if executable and not run(executable, "--version").returncode:
+            return executable
     return None
 
 
@@ -200,11 +208,13 @@ def test_the_wheel_runs_on_each_python(project, wheel, version, tmp_path):
     if python is None:
         pytest.skip(f"python{version} is not on this machine")
     is_ours = version == "{}.{}".format(*sys.version_info)
-    own = project[1] if is_ours else environment(tmp_path / "venv", wheel, python=python)
+    executable = project[1] if is_ours else environment(tmp_path / "venv", wheel, python=python)
     shutil.copytree(ROOT / "specs", tmp_path / "specs")
 
-    assert finished(own, "-W", "error", "-c", SMOKE, cwd=tmp_path) == "8 True\n"
-    listed = finished(own.parent / "openapi-tools", "list", "specs/museum.yaml", cwd=tmp_path)
+    assert finished(executable, "-W", "error", "-c", SMOKE, cwd=tmp_path) == "8 True\n"
+    listed = finished(
+        executable.parent / "openapi-tools", "list", "specs/museum.yaml", cwd=tmp_path
+    )
     assert "buy_museum_tickets" in listed
 
 
@@ -253,12 +263,12 @@ def project(wheel, tmp_path_factory):
 
 def test_mypy_reads_the_types_of_a_users_project(project):
     folder, python = project
-    told = finished(
+    output = finished(
         *(sys.executable, "-m", "mypy", "--strict", "--python-executable", python, "program.py"),
         cwd=folder,
     )
 
-    assert told == "Success: no issues found in 1 source file\n"
+    assert output == "Success: no issues found in 1 source file\n"
 
 
 def test_pyright_reads_the_types_of_a_users_project(project):
@@ -271,6 +281,6 @@ def test_pyright_reads_the_types_of_a_users_project(project):
     facts = {"typeCheckingMode": "strict", "include": ["program.py"]}
     (folder / "pyrightconfig.json").write_text(json.dumps(facts), encoding="utf-8")
 
-    told = finished("node_modules/.bin/pyright", "--pythonpath", python, cwd=folder)
+    output = finished("node_modules/.bin/pyright", "--pythonpath", python, cwd=folder)
 
-    assert "0 errors, 0 warnings" in told
+    assert "0 errors, 0 warnings" in output

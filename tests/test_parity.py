@@ -207,11 +207,11 @@ async def test_a_server_receives_the_same_bytes(case, pair, recorder, same_bound
     loaded = load_tools(case.file, settings=settings)
 
     async with generated, loaded:
-        answers = await call_all(generated, names), await call_all(loaded, names)
+        results = await call_all(generated, names), await call_all(loaded, names)
 
     sent = [request.raw for request in recorder.requests]
     half = len(sent) // 2
-    assert answers[0] == answers[1]
+    assert results[0] == results[1]
     assert sent[:half] == sent[half:]
     assert half >= CALLED // 2
 

@@ -78,9 +78,9 @@ class Line:
             assert list(reasons(tool.operation, arguments)), result.error
             return None
         (request,) = received
-        found = wire_requests.compare(tool.operation, arguments, request, BASE)
-        assert found.faults == []
-        return found
+        comparison = wire_requests.compare(tool.operation, arguments, request, BASE)
+        assert comparison.faults == []
+        return comparison
 
 
 @pytest.fixture(scope="module")
@@ -101,8 +101,8 @@ def test_what_a_server_receives_says_what_the_input_said(entry, line):
     @given(st.data())
     def check(data):
         tool = data.draw(st.sampled_from(tools))
-        if found := line.read_back(tool, data.draw(inputs(tool.input_schema))):
-            tally.update(compared=found.compared, untold=len(found.untold))
+        if comparison := line.read_back(tool, data.draw(inputs(tool.input_schema))):
+            tally.update(compared=comparison.compared, untold=len(comparison.untold))
 
     with line.tools(entry.file) as toolset:
         tools = list(toolset)
@@ -148,8 +148,8 @@ def test_tool_names_are_portable_and_distinct_and_those_of_one_alone_unless_shar
     assert len(set(names)) == len(each)
     assert all(map(tool_rules.TOOL_NAME.fullmatch, names))
     assert all(name.startswith(prefix) for name in names)
-    alone = [tool_names([candidate], prefix)[0] for candidate in each]
-    assert names == alone or len(set(alone)) < len(alone)
+    separate = [tool_names([candidate], prefix)[0] for candidate in each]
+    assert names == separate or len(set(separate)) < len(separate)
 
 
 PLACES = st.sampled_from(["path", "query", "header", "cookie", "body"])
@@ -220,10 +220,10 @@ def _fits_any_value(schema):
 def test_a_merged_all_of_accepts_what_the_original_accepts(parts):
     component, inline = map(_in_document, parts)
     original = {"allOf": [{"$ref": "#/components/schemas/Part"}, inline]}
-    others = {name: _in_document(part) for name, part in parts[0]["$defs"].items()}
-    components = {"schemas": {"Part": component, **others}}
-    told = json.dumps({**original, "components": components})
-    before = Draft202012Validator(json.loads(told.replace('"oneOf"', '"anyOf"')))
+    definitions = {name: _in_document(part) for name, part in parts[0]["$defs"].items()}
+    components = {"schemas": {"Part": component, **definitions}}
+    text = json.dumps({**original, "components": components})
+    before = Draft202012Validator(json.loads(text.replace('"oneOf"', '"anyOf"')))
 
     parameter = {"name": "q", "in": "query", "schema": original}
     toolset = tools({"/x": {"get": operation(parameters=[parameter])}}, components=components)
@@ -231,7 +231,7 @@ def test_a_merged_all_of_accepts_what_the_original_accepts(parts):
     # What contradicts itself is read as what was meant, and a list of values decides over a type.
     assume(not any(map(CONTRADICTION.search, toolset.warnings)))
     assume(all(map(_fits_any_value, _schemas_in(original, components["schemas"]))))
-    assume('"type"' not in told or not any(word in told for word in ('"enum"', '"const"')))
+    assume('"type"' not in text or not any(word in text for word in ('"enum"', '"const"')))
     (tool,) = toolset
     schema = tool.input_schema
     after = Draft202012Validator(schema)

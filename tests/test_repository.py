@@ -107,7 +107,7 @@ def test_a_bug_report_asks_for_document_request_and_version():
     assert {"document", "request", "version"} <= {item.get("id") for item in form["body"]}
 
 
-def test_agents_are_told_of_files_that_are_there():
+def test_agents_are_pointed_to_files_that_are_there():
     text = (ROOT / "AGENTS.md").read_text()
     links = re.findall(r"\]\(([^)#]+)\)", text)
     paths = re.findall(r"(?<![\w.-])((?:tests|docs|openapi_tools|generated)/[\w./]*)", text)

@@ -47,11 +47,11 @@ def test_a_run_says_failures_last_and_reasons_to_skip_once(tmp_path):
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
     )
 
-    said = ended.stdout.splitlines()
-    assert said[-3].startswith("=")
-    assert said[-2].startswith("FAILED ")
-    assert said[-2].endswith("::test_failing - assert 1 == 2")
-    assert "1 failed, 1 passed, 3 skipped" in said[-1]
-    assert [line for line in said if "the moon" in line] == ["3 skipped: it needs the moon"]
+    lines = ended.stdout.splitlines()
+    assert lines[-3].startswith("=")
+    assert lines[-2].startswith("FAILED ")
+    assert lines[-2].endswith("::test_failing - assert 1 == 2")
+    assert "1 failed, 1 passed, 3 skipped" in lines[-1]
+    assert [line for line in lines if "the moon" in line] == ["3 skipped: it needs the moon"]
     # Children can be interrupted also where the run cannot.
-    assert not any("test_interrupting" in line for line in said)
+    assert not any("test_interrupting" in line for line in lines)

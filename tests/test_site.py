@@ -51,10 +51,10 @@ def pages():
     done = subprocess.run(
         [sys.executable, BUILD], cwd=ROOT, capture_output=True, text=True, check=False
     )
-    said = done.stdout + done.stderr
-    assert done.returncode == 0, said
-    assert "warning" not in said.lower()
-    assert "griffe:" not in said  # what it says of docstrings
+    output = done.stdout + done.stderr
+    assert done.returncode == 0, output
+    assert "warning" not in output.lower()
+    assert "griffe:" not in output  # what it says of docstrings
     return {p.relative_to(SITE).as_posix(): p.read_text() for p in SITE.rglob("*.html")}
 
 
@@ -92,7 +92,7 @@ def test_the_site_is_built_whole_without_a_warning_and_a_network(pages):
     explained = {anchor for page in reference for anchor in re.findall(r'\bid="([^"]+)"', page)}
 
     assert len(pages) > len(PAGES)
-    assert {name: found for name, page in pages.items() if (found := loads_of(page))} == {}
+    assert {name: addresses for name, page in pages.items() if (addresses := loads_of(page))} == {}
     assert list(lost_links(pages)) == []
     assert [name for name in public_names() if name not in explained] == []
     assert {f"{page}index.html" for page in searchable_pages()} == {*pages} - {"404.html"}

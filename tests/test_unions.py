@@ -76,14 +76,14 @@ async def why_not_sent(tool, steps):
     reason, failed = "no value could be made", []
     for turn in range(TURNS):
         try:
-            made = Turns(schema, turn, deepest=40).value([root], 0)
+            arguments = Turns(schema, turn, deepest=40).value([root], 0)
         except ImpossibleError as error:
             failed.append(error)
             continue
-        result = await tool.execute(made)
+        result = await tool.execute(arguments)
         if not result.is_error:
             return ""
-        reason = f"{made!s:.200}: {result!s:.200}"
+        reason = f"{arguments!s:.200}: {result!s:.200}"
     if len(failed) == TURNS and isinstance(failed[0], RuledOutError):
         raise failed[0]
     return reason

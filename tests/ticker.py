@@ -11,7 +11,7 @@ TRIES = 10
 """Of which the best counts: the collector of another test's garbage makes gaps too."""
 
 
-async def gap_beside(tool, given):
+async def gap_beside(tool, arguments):
     """Call a tool; the longest time between two ticks of 5 ms meanwhile, and the result.
 
     A busy machine lets threads wait for a processor: that time does not count, but work does.
@@ -30,7 +30,7 @@ async def gap_beside(tool, given):
     ticking = asyncio.create_task(tick())
     await asyncio.sleep(0.02)
     gaps.clear()
-    result = await tool.execute(given)
+    result = await tool.execute(arguments)
     await asyncio.sleep(0.006)
     ticking.cancel()
     return max(gaps), result
@@ -45,7 +45,7 @@ def waits():
     return total / 1e9
 
 
-async def leaves_free(attempt, *, given=(), most=None):
+async def leaves_free(attempt, *, arguments=(), most=None):
     """Try until a call neither kept the loop nor took too long, and assert that it came to that.
 
     `attempt` makes a tool that was never called before, and a check of its result.
@@ -54,9 +54,9 @@ async def leaves_free(attempt, *, given=(), most=None):
     for _ in range(TRIES):
         tool, check = attempt()
         started = time.perf_counter()
-        found, result = await gap_beside(tool, dict(given))
+        pause, result = await gap_beside(tool, dict(arguments))
         seconds = min(seconds, time.perf_counter() - started)
-        gap = min(gap, found)
+        gap = min(gap, pause)
         check(result)
         if gap < LONGEST and (most is None or seconds < most):
             break

@@ -29,15 +29,15 @@ class Part(NamedTuple):
     content: bytes
 
 
-def whole(body, given):
+def whole(body, arguments):
     if body.argument:
-        return given.get(body.argument, ABSENT)
-    members = {p.name: given[p.argument] for p in body.properties if p.argument in given}
-    return members if members or body.required else ABSENT
+        return arguments.get(body.argument, ABSENT)
+    values = {p.name: arguments[p.argument] for p in body.properties if p.argument in arguments}
+    return values if values or body.required else ABSENT
 
 
-def faults(body, given, recorded):
-    value = whole(body, given)
+def faults(body, arguments, recorded):
+    value = whole(body, arguments)
     kind = recorded.header("content-type") or ""
     if value is ABSENT:
         if recorded.body or kind:
@@ -50,7 +50,7 @@ def faults(body, given, recorded):
     if "*" not in body.media_type and _essence(kind) != _essence(body.media_type):
         yield f"Content-Type {kind}"
     elif _essence(kind).startswith("multipart/"):
-        yield from _multipart_faults(body, given, value, parts(kind, recorded.body))
+        yield from _multipart_faults(body, arguments, value, parts(kind, recorded.body))
     else:
         yield from _content_faults(body, value, kind, recorded.body)
 
@@ -107,38 +107,38 @@ def _form_faults(body, value, text):
             yield f"form {text!r:.200}"
         return
     pairs = [pair.partition("=") for pair in text.split("&")] if text else []
-    found = [(unquote_plus(name), raw) for name, _, raw in pairs]
-    yield from _members_faults(body, value, found, _FORM)
+    form_pairs = [(unquote_plus(name), raw) for name, _, raw in pairs]
+    yield from _members_faults(body, value, form_pairs, _FORM)
 
 
-def _members_faults(body, value, found, place):
+def _members_faults(body, value, pairs, place):
     encodings = {encoding.name: encoding for encoding in body.encodings}
     if _shares_names(encodings, value):
         yield "~members that share a name"
         return
     claimed = 0
-    for name, member in value.items():
+    for name, property_value in value.items():
         encoding = encodings.get(name) or Encoding(name)
         if encoding.style:
             parameter = styled(encoding)
-            lost = list(losses(parameter, member, place))
-            wire, count = take(parameter, member, found, place)
+            lost = list(losses(parameter, property_value, place))
+            wire, count = take(parameter, property_value, pairs, place)
             claimed += count
-            want = kept(member, deep=encoding.style == "deepObject")
+            want = kept(property_value, deep=encoding.style == "deepObject")
             if lost:
                 yield f"~{lost[0]}"
             elif not says(wire, want):
                 yield f"{name}: {wire!r:.200} for {want!r:.200}"
         else:
-            texts = [place.decode(text) for pair_name, text in found if pair_name == name]
+            texts = [place.decode(text) for pair_name, text in pairs if pair_name == name]
             claimed += len(texts)
-            yield from _plain_faults(encoding, member, texts)
-    if claimed != len(found):
-        yield f"pairs beyond the arguments: {found!r:.200}"
+            yield from _plain_faults(encoding, property_value, texts)
+    if claimed != len(pairs):
+        yield f"pairs beyond the arguments: {pairs!r:.200}"
 
 
-def items_of(member):
-    return [i for i in (member if isinstance(member, list) else [member]) if i is not None]
+def items_of(value):
+    return [i for i in (value if isinstance(value, list) else [value]) if i is not None]
 
 
 def _shares_names(encodings, value):
@@ -147,7 +147,7 @@ def _shares_names(encodings, value):
         e.name for e in encodings.values() if e.explode and e.style not in ("", "deepObject")
     }
     spread = [m for name, m in value.items() if name in exploded and isinstance(m, dict)]
-    return len(spread) > 1 or any(member.keys() & value.keys() for member in spread)
+    return len(spread) > 1 or any(property_value.keys() & value.keys() for property_value in spread)
 
 
 def styled(encoding):
@@ -161,20 +161,20 @@ def styled(encoding):
     )
 
 
-def take(parameter, hint, found, place):
+def take(parameter, hint, pairs, place):
     """Read a parameter from pairs of decoded name and raw value; tell how many belong to it."""
     name = parameter.name
     if parameter.style == "deepObject" and not parameter.media_type:
         deep = [
             (key[len(name) :], place.decode(raw))
-            for key, raw in found
+            for key, raw in pairs
             if key == name or key.startswith(f"{name}[")
         ]
         return (read_deep(deep, hint) if deep else ABSENT), len(deep)
     if isinstance(hint, dict) and parameter.explode and not parameter.media_type:
-        members = {key: place.decode(raw) for key, raw in found if key in hint}
-        return members or ABSENT, sum(key in hint for key, _ in found)
-    raws = [raw for key, raw in found if key == name]
+        values = {key: place.decode(raw) for key, raw in pairs if key in hint}
+        return values or ABSENT, sum(key in hint for key, _ in pairs)
+    raws = [raw for key, raw in pairs if key == name]
     if not raws:
         return ABSENT, 0
     if isinstance(hint, list) and parameter.explode and not parameter.media_type:
@@ -182,12 +182,12 @@ def take(parameter, hint, found, place):
         return read_items(parameter, raws, items, place), len(raws)
     if len(raws) > 1:
         return raws, len(raws)
-    given = [item for item in hint if item is not None] if isinstance(hint, list) else hint
-    return read(parameter, raws[0], given, place), 1
+    expected_items = [item for item in hint if item is not None] if isinstance(hint, list) else hint
+    return read(parameter, raws[0], expected_items, place), 1
 
 
-def _plain_faults(encoding, member, texts):
-    items = items_of(member)
+def _plain_faults(encoding, property_value, texts):
+    items = items_of(property_value)
     if len(items) != len(texts):
         yield f"{encoding.name}: {len(texts)} times for {items!r:.200}"
         return
@@ -206,9 +206,9 @@ def parts(content_type, data):
     match = re.search(r'boundary="?([^";]+)', content_type)
     assert match, f"no boundary in {content_type}"
     boundary = b"--" + match[1].encode()
-    first, *found, last = (b"\r\n" + data).split(b"\r\n" + boundary)
+    first, *pieces, last = (b"\r\n" + data).split(b"\r\n" + boundary)
     assert (first, last) == (b"", b"--\r\n"), "not closed by its boundary"
-    return [_part(piece) for piece in found]
+    return [_part(piece) for piece in pieces]
 
 
 def _part(piece):
@@ -218,9 +218,12 @@ def _part(piece):
         name.decode().lower(): value.decode(_charset_of(name)).strip() for name, _, value in lines
     }
     disposition = headers.get("content-disposition", "")
-    found = dict(re.findall(r'; (name|filename)="([^"]*)"', disposition))
+    parameters = dict(re.findall(r'; (name|filename)="([^"]*)"', disposition))
     return Part(
-        _unescaped(found.get("name", "")), _unescaped(found.get("filename", "")), headers, content
+        _unescaped(parameters.get("name", "")),
+        _unescaped(parameters.get("filename", "")),
+        headers,
+        content,
     )
 
 
@@ -233,12 +236,12 @@ def _unescaped(name):
     return name.replace("%0D", "\r").replace("%0A", "\n").replace("%22", '"')
 
 
-def _multipart_faults(body, given, value, found):
+def _multipart_faults(body, arguments, value, sent_parts):
     if isinstance(value, list):
-        if len(found) != len(value) or not all(
-            says(part.content.decode(), item) for part, item in zip(found, value, strict=True)
+        if len(sent_parts) != len(value) or not all(
+            says(part.content.decode(), item) for part, item in zip(sent_parts, value, strict=True)
         ):
-            yield f"parts {found!r:.200}"
+            yield f"parts {sent_parts!r:.200}"
         return
     if any(_ESCAPED.search(name) for name in value):
         yield "~%22 inside the name of a part"
@@ -248,22 +251,22 @@ def _multipart_faults(body, given, value, found):
         yield "~members that share a name"
         return
     plain = {n: m for n, m in value.items() if not (n in encodings and encodings[n].style)}
-    for name, member in plain.items():
-        own = [part for part in found if part.name == name]
+    for name, property_value in plain.items():
+        named_parts = [part for part in sent_parts if part.name == name]
         encoding = encodings.get(name) or encodings.get("*") or Encoding(name)
-        yield from _part_faults(encoding, member, own, given)
-    pairs = [(part.name, part.content.decode()) for part in found if part.name not in plain]
+        yield from _part_faults(encoding, property_value, named_parts, arguments)
+    pairs = [(part.name, part.content.decode()) for part in sent_parts if part.name not in plain]
     yield from _members_faults(
         body, {name: value[name] for name in value.keys() - plain.keys()}, pairs, _PART
     )
 
 
-def _part_faults(encoding, member, own, given):
-    items = items_of(member)
-    if len(items) != len(own):
-        yield f"{encoding.name}: {len(own)} parts for {items!r:.200}"
+def _part_faults(encoding, property_value, named_parts, arguments):
+    items = items_of(property_value)
+    if len(items) != len(named_parts):
+        yield f"{encoding.name}: {len(named_parts)} parts for {items!r:.200}"
         return
-    for item, part in zip(items, own, strict=True):
+    for item, part in zip(items, named_parts, strict=True):
         if encoding.file and not isinstance(item, str):
             if part.content != content_of(item):
                 yield f"{encoding.name}: {part.content!r:.100} for {item!r:.100}"
@@ -276,9 +279,11 @@ def _part_faults(encoding, member, own, given):
         else:
             yield from _plain_faults(encoding, [item], [part.content.decode()])
         for header in encoding.headers:
-            if header.argument in given and not list(losses(header, given[header.argument], _PART)):
+            if header.argument in arguments and not list(
+                losses(header, arguments[header.argument], _PART)
+            ):
                 raw = part.headers.get(header.name.lower())
-                want = kept(given[header.argument])
+                want = kept(arguments[header.argument])
                 wire = ABSENT if raw is None else read(header, raw, want, _PART)
                 if not says(wire, want):
                     yield f"{encoding.name}: header {header.name} {raw!r}"

@@ -18,14 +18,14 @@ _CHARSETS = {"us-ascii": "ascii", "iso-8859-1": "latin-1"}
 _VARIABLE = re.compile(r"\{([^{}]*)\}")
 
 
-def reasons(operation, given):
+def reasons(operation, arguments):
     """Yield every reason to refuse a call."""
     for parameter in operation.parameters:
-        if parameter.argument in given:
-            yield from _of_parameter(parameter, given[parameter.argument])
-    yield from _of_path(operation, given)
+        if parameter.argument in arguments:
+            yield from _of_parameter(parameter, arguments[parameter.argument])
+    yield from _of_path(operation, arguments)
     if operation.body is not None:
-        yield from _of_body(operation.body, given)
+        yield from _of_body(operation.body, arguments)
 
 
 def _of_parameter(parameter, value):
@@ -51,13 +51,13 @@ def _of_parameter(parameter, value):
                 yield "text that no cookie can carry"
 
 
-def _of_path(operation, given):
+def _of_path(operation, arguments):
     """Yield what would make the path another one: gaps, and `.` or `..` however encoded."""
     template = operation.path.partition("#")[0].partition("?")[0]
     values = {}
     for parameter in operation.parameters:
         if parameter.location == "path":
-            value = given.get(parameter.argument)
+            value = arguments.get(parameter.argument)
             if value is None:
                 yield "null in a path"
             values[parameter.name] = _path_text(parameter, value)
@@ -92,12 +92,12 @@ def _has_dots(text):
     return False
 
 
-def _of_body(body, given):
-    value = whole(body, given)
+def _of_body(body, arguments):
+    value = whole(body, arguments)
     kind = body.media_type.lower()
     for header in (header for encoding in body.encodings for header in encoding.headers):
-        if header.argument in given:
-            yield from _of_parameter(header, given[header.argument])
+        if header.argument in arguments:
+            yield from _of_parameter(header, arguments[header.argument])
     if value is ABSENT:
         return
     if not _MEDIA_TYPE.fullmatch(kind):
@@ -113,9 +113,9 @@ def _of_body(body, given):
 
 
 def _of_charset(kind, value):
-    found = re.search(r'charset="?([\w-]+)', kind)
+    match = re.search(r'charset="?([\w-]+)', kind)
     try:
-        text_of(value).encode(_CHARSETS.get(found[1] if found else "", "utf-8"))
+        text_of(value).encode(_CHARSETS.get(match[1] if match else "", "utf-8"))
     except UnicodeEncodeError:
         yield "characters that the charset does not have"
 
@@ -130,12 +130,12 @@ def _of_members(body, value, *, multipart):
     names = [*value, *(key for name in styled & value.keys() for key in keys_in(value[name]))]
     if multipart and any(map(_CONTROL.search, names)):
         yield "control characters in the name of a part"
-    for name, member in value.items():
+    for name, property_value in value.items():
         encoding = encodings.get(name)
         if encoding is None:
             continue
         kind = encoding.content_type
-        for item in member if isinstance(member, list) else [member]:
+        for item in property_value if isinstance(property_value, list) else [property_value]:
             if encoding.file and item is not None:
                 yield from _of_file(item)
             elif kind and not re.search(r"json|\*", kind) and not encoding.style:

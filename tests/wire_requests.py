@@ -29,49 +29,53 @@ class Comparison(NamedTuple):
     compared: int
 
 
-def compare(operation, given, recorded, base):
-    found = list(_faults(operation, given, recorded, base))
-    untold = [fault for fault in found if fault.startswith("~")]
+def compare(operation, arguments, recorded, base):
+    faults = list(_faults(operation, arguments, recorded, base))
+    untold = [fault for fault in faults if fault.startswith("~")]
     return Comparison(
-        [fault for fault in found if not fault.startswith("~")], untold, len(given) - len(untold)
+        [fault for fault in faults if not fault.startswith("~")],
+        untold,
+        len(arguments) - len(untold),
     )
 
 
-def _faults(operation, given, recorded, base):
+def _faults(operation, arguments, recorded, base):
     if recorded.method != operation.method:
         yield f"method {recorded.method}"
     path, _, query = recorded.target.partition("?")
-    template, _, own_query = operation.path.partition("#")[0].partition("?")
-    yield from _path_faults(operation, given, (base + template, path))
-    own = own_query.count("&") + 1 if own_query else 0
+    template, _, fixed_query = operation.path.partition("#")[0].partition("?")
+    yield from _path_faults(operation, arguments, (base + template, path))
+    fixed_count = fixed_query.count("&") + 1 if fixed_query else 0
     pieces = query.split("&") if query else []
-    yield from _path_faults(operation, given, (own_query, "&".join(pieces[:own])))
-    yield from _query_faults(operation, given, pieces[own:])
-    yield from _header_faults(operation, given, recorded)
-    yield from _cookie_faults(operation, given, recorded.header("cookie") or "")
+    yield from _path_faults(operation, arguments, (fixed_query, "&".join(pieces[:fixed_count])))
+    yield from _query_faults(operation, arguments, pieces[fixed_count:])
+    yield from _header_faults(operation, arguments, recorded)
+    yield from _cookie_faults(operation, arguments, recorded.header("cookie") or "")
     if operation.body is not None:
-        yield from wire_bodies.faults(operation.body, given, recorded)
+        yield from wire_bodies.faults(operation.body, arguments, recorded)
     elif recorded.body:
         yield f"a body {recorded.body!r:.100}"
 
 
-def _at(operation, given, location):
-    return [p for p in operation.parameters if p.location == location and p.argument in given]
+def _at(operation, arguments, location):
+    return [p for p in operation.parameters if p.location == location and p.argument in arguments]
 
 
-def _path_faults(operation, given, pair):
+def _path_faults(operation, arguments, pair):
     template, path = pair
     pieces = _VARIABLE.split(template)
-    parameters = {p.name: p for p in _at(operation, given, "path")}
+    parameters = {p.name: p for p in _at(operation, arguments, "path")}
     readings = list(_readings(pieces, path))
     if not readings:
         yield f"path {path} for {template}"
     elif not any(
-        all(_path_says(parameters.get(name), given, raw) for name, raw in reading)
+        all(_path_says(parameters.get(name), arguments, raw) for name, raw in reading)
         for reading in readings
     ):
-        lost = [loss for p in parameters.values() for loss in losses(p, given[p.argument], _PATH)]
-        yield f"~{lost[0]}" if lost else f"path {path} for {template} of {given}"
+        lost = [
+            loss for p in parameters.values() for loss in losses(p, arguments[p.argument], _PATH)
+        ]
+        yield f"~{lost[0]}" if lost else f"path {path} for {template} of {arguments}"
 
 
 def _readings(pieces, text):
@@ -94,10 +98,10 @@ def _literal(text):
     return re.compile("".join(characters))
 
 
-def _path_says(parameter, given, raw):
+def _path_says(parameter, arguments, raw):
     if parameter is None:
         return False
-    want = kept(given[parameter.argument])
+    want = kept(arguments[parameter.argument])
     if want is ABSENT:
         return not raw
     return says(_read_path(parameter, raw, want), want)
@@ -123,25 +127,25 @@ def _label(parameter, raw, hint):
 
 def _matrix(parameter, raw, hint):
     pairs = [piece.partition("=") for piece in raw.split(";")]
-    found = [(unquote(name), text) for name, _, text in pairs]
-    return take(parameter, hint, found, _PATH)[0]
+    items = [(unquote(name), text) for name, _, text in pairs]
+    return take(parameter, hint, items, _PATH)[0]
 
 
-def _query_faults(operation, given, pieces):
-    for parameter in _at(operation, given, "querystring"):
-        yield from _querystring_faults(parameter, given[parameter.argument], "&".join(pieces))
+def _query_faults(operation, arguments, pieces):
+    for parameter in _at(operation, arguments, "querystring"):
+        yield from _querystring_faults(parameter, arguments[parameter.argument], "&".join(pieces))
         return
-    found = [(unquote_plus(name), raw) for name, _, raw in (p.partition("=") for p in pieces)]
-    listed = _at(operation, given, "query")
+    pairs = [(unquote_plus(name), raw) for name, _, raw in (p.partition("=") for p in pieces)]
+    listed = _at(operation, arguments, "query")
     names = [p.name for p in listed]
     claimed, ambiguous = 0, False
     for parameter in listed:
-        value = given[parameter.argument]
+        value = arguments[parameter.argument]
         lost = list(losses(parameter, value, _QUERY))
-        if _shares_names(parameter, value, listed, names, given):
+        if _shares_names(parameter, value, listed, names, arguments):
             lost.append("an exploded object's member is named like another parameter")
             ambiguous = True
-        wire, count = take(parameter, value, found, _QUERY)
+        wire, count = take(parameter, value, pairs, _QUERY)
         claimed += count
         want = kept(value, deep=parameter.style == "deepObject" and not parameter.media_type)
         if parameter.media_type and value is None:
@@ -149,8 +153,8 @@ def _query_faults(operation, given, pieces):
         elif parameter.media_type:
             want = value
         yield from _told(parameter, wire, want, lost)
-    if claimed != len(found) and not ambiguous:
-        yield f"pairs beyond the arguments: {found!r:.300}"
+    if claimed != len(pairs) and not ambiguous:
+        yield f"pairs beyond the arguments: {pairs!r:.300}"
 
 
 def _told(parameter, wire, want, lost):
@@ -166,27 +170,27 @@ def _content_says(parameter, wire, want):
     return says(wire, want)
 
 
-def _shares_names(parameter, value, listed, names, given):
+def _shares_names(parameter, value, listed, names, arguments):
     """Tell whether the names that a parameter writes are also written by another one."""
     if parameter.media_type:
         return False
-    own = parameter.name
+    parameter_name = parameter.name
     if parameter.style == "deepObject":
-        return any(name.startswith(f"{own}[") for name in names)
+        return any(name.startswith(f"{parameter_name}[") for name in names)
     spread = [
         p
         for p in listed
-        if isinstance(given[p.argument], dict)
+        if isinstance(arguments[p.argument], dict)
         and p.explode
         and p.style != "deepObject"
         and not p.media_type
     ]
-    written = [key for p in spread for key in given[p.argument]]
+    written = [key for p in spread for key in arguments[p.argument]]
     if parameter in spread:
         return len(set(written)) < len(written) or bool(
             {*names, ""} & {k.partition("[")[0] for k in value}
         )
-    return own in written
+    return parameter_name in written
 
 
 def _querystring_faults(parameter, value, query):
@@ -197,10 +201,10 @@ def _querystring_faults(parameter, value, query):
         for name, text in pairs:
             wire.setdefault(name, []).append(text)
         flat = {
-            name: [item for item in member if item is not None]
-            if isinstance(member, list)
-            else [member]
-            for name, member in want.items()
+            name: [item for item in property_value if item is not None]
+            if isinstance(property_value, list)
+            else [property_value]
+            for name, property_value in want.items()
         }
         if not says(wire, {name: items for name, items in flat.items() if items}):
             yield f"query {query!r:.200} for {value!r:.200}"
@@ -208,13 +212,13 @@ def _querystring_faults(parameter, value, query):
         yield f"query {query!r:.200} for {value!r:.200}"
 
 
-def _header_faults(operation, given, recorded):
-    listed = _at(operation, given, "header")
+def _header_faults(operation, arguments, recorded):
+    listed = _at(operation, arguments, "header")
     sent = {name.lower() for name, _ in recorded.headers}
     for extra in sent - _MESSAGE - {p.name.lower() for p in listed}:
         yield f"a header that was not given: {extra}"
     for parameter in listed:
-        value = given[parameter.argument]
+        value = arguments[parameter.argument]
         lost = list(losses(parameter, value, _RAW))
         want = kept(value) if not parameter.media_type else (ABSENT if value is None else value)
         raw = recorded.header(parameter.name)
@@ -227,20 +231,20 @@ def _header_faults(operation, given, recorded):
         yield from _told(parameter, wire, want, lost)
 
 
-def _cookie_faults(operation, given, header):
-    listed = _at(operation, given, "cookie")
+def _cookie_faults(operation, arguments, header):
+    listed = _at(operation, arguments, "cookie")
     raw_names = {p.name for p in listed if p.style == "cookie"}
-    found = []
+    pairs = []
     for piece in header.split("; ") if header else []:
         whole = raw_names or piece.partition("=")[0] in raw_names
         for pair in [piece] if whole else piece.split("&"):
             name, _, raw = pair.partition("=")
-            found.append((name if whole else unquote(name), raw))
+            pairs.append((name if whole else unquote(name), raw))
     claimed, ambiguous = 0, False
     for parameter in listed:
-        value = given[parameter.argument]
+        value = arguments[parameter.argument]
         place = _RAW if parameter.style == "cookie" else _COOKIE
-        wire, count = take(parameter, value, found, place)
+        wire, count = take(parameter, value, pairs, place)
         claimed += count
         want = kept(value)
         lost = list(losses(parameter, value, place))
@@ -248,5 +252,5 @@ def _cookie_faults(operation, given, header):
             lost.append("allowReserved sends & as it is in a cookie")
         ambiguous = ambiguous or bool(lost)
         yield from _told(parameter, wire, want, lost)
-    if claimed != len(found) and not ambiguous:
+    if claimed != len(pairs) and not ambiguous:
         yield f"cookies beyond the arguments: {header!r:.200}"

@@ -35,16 +35,16 @@ class Place(NamedTuple):
 def kept(value, *, deep=False):
     """Return what is left of a value where null and emptiness cannot be said."""
 
-    def inner(member):
+    def inner(item):
         if deep:
-            return kept(member, deep=True)
-        return ABSENT if member is None else member
+            return kept(item, deep=True)
+        return ABSENT if item is None else item
 
     if isinstance(value, list):
         return [item for item in map(inner, value) if item is not ABSENT] or ABSENT
     if isinstance(value, dict):
-        members = {name: inner(member) for name, member in value.items()}
-        return {name: member for name, member in members.items() if member is not ABSENT} or ABSENT
+        properties = {name: inner(each) for name, each in value.items()}
+        return {name: each for name, each in properties.items() if each is not ABSENT} or ABSENT
     return ABSENT if value is None else value
 
 
@@ -85,9 +85,9 @@ def text_of(value):
 def leaves(value):
     for item in value if isinstance(value, list) else [value]:
         if isinstance(item, dict) and item is value:
-            for name, member in item.items():
+            for name, entry in item.items():
                 yield name
-                yield text_of(member)
+                yield text_of(entry)
         else:
             yield text_of(item)
 
@@ -123,7 +123,7 @@ def _inner_losses(parameter, value, delimiter, *, exposed):
     if nested and (inner == delimiter or len(parameter.inner) > 1):
         yield "one delimiter for two levels"
     if inner != "," or exposed:
-        texts = [text_of(member) for item in nested for member in item]
+        texts = [text_of(entry) for item in nested for entry in item]
         if any(inner in text for text in texts):
             yield "a delimiter inside a value where it is not encoded"
 
@@ -132,8 +132,8 @@ def keys_in(value):
     if isinstance(value, dict):
         yield from value
         value = list(value.values())
-    for member in value if isinstance(value, list) else ():
-        yield from keys_in(member)
+    for entry in value if isinstance(value, list) else ():
+        yield from keys_in(entry)
 
 
 def _delimiter(parameter):
@@ -191,7 +191,7 @@ def read_deep(pairs, hint):
             appended.append(text)
         groups.setdefault(key, []).append((rest, text))
     if isinstance(hint, dict):
-        return {key: read_deep(found, hint.get(key)) for key, found in groups.items()}
+        return {key: read_deep(raws, hint.get(key)) for key, raws in groups.items()}
     if appended:
         return appended
     numbered = [item for item in hint if item is not None]

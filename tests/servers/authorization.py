@@ -152,8 +152,8 @@ class State:
             token.expires_at = 0.0
 
     def find(self, access_token):
-        found = (token for token in self.issued if token.access_token == access_token)
-        return next((t for t in found if not t.is_expired() and not t.revoked), None)
+        tokens = (token for token in self.issued if token.access_token == access_token)
+        return next((t for t in tokens if not t.is_expired() and not t.revoked), None)
 
     @property
     def document(self):
@@ -261,13 +261,13 @@ class Agreed(AuthorizationCodeGrant):
         self.server.state.codes[code] = Code(request.client.client_id, *values, request.user)
 
     def query_authorization_code(self, code, client):
-        found = self.server.state.codes.get(code)
-        return found if found and found.client_id == client.client_id else None
+        entry = self.server.state.codes.get(code)
+        return entry if entry and entry.client_id == client.client_id else None
 
     def delete_authorization_code(self, authorization_code):
-        found = self.server.state.codes
+        codes = self.server.state.codes
         self.server.state.codes = {
-            c: code for c, code in found.items() if code is not authorization_code
+            c: code for c, code in codes.items() if code is not authorization_code
         }
 
     def authenticate_user(self, authorization_code):
@@ -311,10 +311,10 @@ class App:
         self.server = server(state)
 
     async def __call__(self, scope, receive, send):
-        body, more = b"", True
-        while more:
+        body, is_unfinished = b"", True
+        while is_unfinished:
             message = await receive()
-            body, more = body + message.get("body", b""), message.get("more_body")
+            body, is_unfinished = body + message.get("body", b""), message.get("more_body")
         headers = {
             name.decode().title(): value.decode("latin-1") for name, value in scope["headers"]
         }
@@ -387,10 +387,10 @@ class App:
     def me(self, request):
         token = request.headers.get("Authorization", "").removeprefix("Bearer ")
         self.state.calls.append(token)
-        found = self.state.find(token)
-        if found is None:
+        entry = self.state.find(token)
+        if entry is None:
             return 401, {"error": "invalid_token"}, {"WWW-Authenticate": "Bearer"}
-        return 200, {"scope": found.scope, "client": found.client_id}, {}
+        return 200, {"scope": entry.scope, "client": entry.client_id}, {}
 
 
 @contextlib.asynccontextmanager

@@ -17,10 +17,10 @@ class Row(NamedTuple):
     expected: dict[str, Any]  # `method`, `target`, `body` or a header (lower case)
 
 
-def document(*, version="3.1.2", path="/p", method="", parameters=None, body=None, **more):
+def document(*, version="3.1.2", path="/p", method="", parameters=None, body=None, **fields):
     """Return a document with one operation; Swagger 2.0 when the version says so."""
     operation: dict[str, Any] = {"operationId": "call", "responses": {"200": {"description": "ok"}}}
-    operation |= {"parameters": parameters or []} | more
+    operation |= {"parameters": parameters or []} | fields
     if body is not None:
         operation["requestBody"] = body
     method = method or ("post" if body or _has_form(parameters) else "get")
@@ -37,18 +37,18 @@ def _has_form(parameters):
 
 def parameter(location, name, schema=None, **fields):
     """Return a Parameter Object of OpenAPI 3; its schema allows everything by default."""
-    found = {"name": name, "in": location, **fields}
+    node = {"name": name, "in": location, **fields}
     if location == "path":
-        found["required"] = True
+        node["required"] = True
     if "content" not in fields:
-        found["schema"] = {} if schema is None else schema
-    return found
+        node["schema"] = {} if schema is None else schema
+    return node
 
 
 def body(media_type, schema=None, **fields):
     """Return a required Request Body Object with one media type."""
-    found = {"schema": {} if schema is None else schema, **fields}
-    return {"required": True, "content": {media_type: found}}
+    node = {"schema": {} if schema is None else schema, **fields}
+    return {"required": True, "content": {media_type: node}}
 
 
 def object_of(**properties):

@@ -50,9 +50,9 @@ def objects(size):
     return says(lambda: b"[" + (item + b",") * (size // (len(item) + 1)) + b"0]")
 
 
-def lists(count, before=b"", behind=b"", **others):
+def lists(count, before=b"", behind=b"", **options):
     """Return a behaviour that answers with a list of empty lists, which take memory when read."""
-    return says(lambda: before + b"[" + b"[]," * count + b"1]" + behind, **others)
+    return says(lambda: before + b"[" + b"[]," * count + b"1]" + behind, **options)
 
 
 def text(body, kind):

@@ -91,10 +91,10 @@ class Bytewise(Caller):
 def _sending(then):
     """Return what makes behaviours that send bytes, or what a function makes, and then go on."""
 
-    def made(data=b"", *more):
+    def made(data=b"", *arguments):
         async def behave(caller):
             await caller.write(data(caller) if callable(data) else data)
-            return await then(caller, *more)
+            return await then(caller, *arguments)
 
         return behave
 

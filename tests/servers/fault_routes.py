@@ -25,8 +25,8 @@ ROUTES = (*fault_framing.ROUTES, *fault_bodies.ROUTES, *fault_statuses.ROUTES)
 def _told(caller):
     """Return what was received so far."""
     site = caller.server
-    told = {"seen": site.seen, "cookies": site.cookies, "caught": site.sink.connections}
-    return answer(json.dumps(told).encode(), "Content-Type: application/json")
+    facts = {"seen": site.seen, "cookies": site.cookies, "caught": site.sink.connections}
+    return answer(json.dumps(facts).encode(), "Content-Type: application/json")
 
 
 HELPERS = (fault_statuses.ECHO, Route("told", keeps(_told), "ok", "GET"))
@@ -54,9 +54,9 @@ class FaultSite(Faults):
         await self.sink.__aenter__()
         return await super().__aenter__()
 
-    async def __aexit__(self, *given):
-        await super().__aexit__(*given)
-        await self.sink.__aexit__(*given)
+    async def __aexit__(self, *details):
+        await super().__aexit__(*details)
+        await self.sink.__aexit__(*details)
 
     async def _answer(self, peer):
         caller = Bytewise(peer) if self._bytewise else Caller(peer)
@@ -100,15 +100,15 @@ def fault_document(routes=(*ROUTES, *HELPERS)):
 def _operation(route, method):
     schema = {"type": "object", "properties": {"id": {"type": "integer"}}}
     content = {"application/json": {"schema": schema}}
-    found = {
+    node = {
         "operationId": f"{method}_{route.slug}".lower().replace("-", "_"),
         "parameters": [{"name": "q", "in": "query", "schema": {"type": "string"}}],
         "responses": {"200": {"description": "Answered.", "content": content}},
     }
     if method == "POST":
         text = {"type": "object", "properties": {"text": {"type": "string"}}}
-        found["requestBody"] = {"content": {"application/json": {"schema": text}}}
-    return found
+        node["requestBody"] = {"content": {"application/json": {"schema": text}}}
+    return node
 
 
 async def _run():

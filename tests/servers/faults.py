@@ -142,13 +142,13 @@ def stalling(data):
     return behave
 
 
-def replying(*answers):
+def replying(*responses):
     """Return a behaviour that answers one request after another with these bytes, then closes."""
 
     async def behave(peer):
-        for answer in answers:
+        for response in responses:
             await peer.request()
-            await peer.write(answer)
+            await peer.write(response)
 
     return behave
 

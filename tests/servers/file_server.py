@@ -20,10 +20,10 @@ MEGABYTE = 16
 
 def digest_of(megabytes):
     """Return the SHA-256 of a file of the server."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for _ in range(megabytes * MEGABYTE):
-        found.update(BLOCK)
-    return found.hexdigest()
+        digest.update(BLOCK)
+    return digest.hexdigest()
 
 
 @contextmanager
@@ -54,11 +54,11 @@ async def _squeezed(megabytes):
 
 async def _facts(pieces):
     """Return the length and the digest of bytes that come in pieces."""
-    found, size = hashlib.sha256(), 0
+    digest, size = hashlib.sha256(), 0
     async for piece in pieces:
-        found.update(piece)
+        digest.update(piece)
         size += len(piece)
-    return {"bytes": size, "sha256": found.hexdigest()}
+    return {"bytes": size, "sha256": digest.hexdigest()}
 
 
 async def _pieces_of(upload):

@@ -35,7 +35,7 @@ class Issuer(State):
         }
     )
 
-    def claims(self, user="ada", **members):
+    def claims(self, user="ada", **claims):
         now = int(time.time())
         usual = {
             "iss": self.url,
@@ -46,16 +46,16 @@ class Issuer(State):
             "exp": now + 600,
             "scope": "tools",
         }
-        return {name: v for name, v in {**usual, **members}.items() if v is not None}
+        return {name: v for name, v in {**usual, **claims}.items() if v is not None}
 
-    def token(self, user="ada", *, header=None, key=KEY, **members):
+    def token(self, user="ada", *, header=None, key=KEY, **claims):
         """Return a signed token; a member that is None is left out."""
-        return signed(self.claims(user, **members), header, key)
+        return signed(self.claims(user, **claims), header, key)
 
 
 def signed(claims, header=None, key=KEY):
-    given = {"alg": "RS256", "typ": "at+jwt", "kid": "k1", **(header or {})}
-    whole = {name: value for name, value in given.items() if value is not None}
+    fields = {"alg": "RS256", "typ": "at+jwt", "kid": "k1", **(header or {})}
+    whole = {name: value for name, value in fields.items() if value is not None}
     payload = claims if isinstance(claims, str | bytes) else json.dumps(claims)
     registry = jws.JWSRegistry(algorithms=[whole["alg"]], strict_check_header=False)
     registry.max_header_length = 100_000
@@ -74,8 +74,8 @@ class IssuerServer(Server):
     def access_token(self, client, grant_type, user, scope):
         form = self.request.form
         place = form.get("resource") or form.get("audience") or AUDIENCE
-        told = {"aud": place, "scope": scope or "", "client_id": client.client_id}
-        return self.state.token(user or client.client_id, **told, jti=str(time.time_ns()))
+        claims = {"aud": place, "scope": scope or "", "client_id": client.client_id}
+        return self.state.token(user or client.client_id, **claims, jti=str(time.time_ns()))
 
     def create_token_response(self, request):
         self.request = request
@@ -90,9 +90,9 @@ class Exchange(BaseGrant, TokenEndpointMixin):
 
     def validate_token_request(self):
         self.request.client = self.authenticate_token_endpoint_client()
-        given = self.request.form
-        claims = read(given["subject_token"])
-        if given["subject_token_type"] != "urn:ietf:params:oauth:token-type:access_token":
+        form = self.request.form
+        claims = read(form["subject_token"])
+        if form["subject_token_type"] != "urn:ietf:params:oauth:token-type:access_token":
             raise InvalidGrantError
         if claims["aud"] != AUDIENCE or claims["exp"] < time.time():
             raise InvalidGrantError
@@ -117,8 +117,8 @@ class IssuerApp(App):
         await self.hold(path, request.form.get("token"))
         match path:
             case "/jwks":
-                shown = [key.as_dict(private=False) for key in self.state.keys]
-                return self.state.key_status, {"keys": shown}, {}
+                keys = [key.as_dict(private=False) for key in self.state.keys]
+                return self.state.key_status, {"keys": keys}, {}
             case "/introspect":
                 return self.introspected(request)
         return await super().answer(path, request)

@@ -23,7 +23,7 @@ class Recorded:
         return values[0] if values else None
 
     def header_values(self, name: str) -> list[str]:
-        return [value for found, value in self.headers if found.lower() == name.lower()]
+        return [value for header, value in self.headers if header.lower() == name.lower()]
 
 
 @dataclass
@@ -49,9 +49,9 @@ class Recorder(Faults):
 
     limit = 2**26
 
-    def __init__(self, answer: Answer | None = None) -> None:
+    def __init__(self, response: Answer | None = None) -> None:
         super().__init__(self._answer_all)
-        self.answer = answer or Answer()
+        self.answer = response or Answer()
         self.answers: deque[Answer] = deque()
 
     @property
@@ -73,8 +73,8 @@ class Recorder(Faults):
 class Held(Recorder):
     """Answers once `release` is set."""
 
-    def __init__(self, answer: Answer | None = None) -> None:
-        super().__init__(answer)
+    def __init__(self, response: Answer | None = None) -> None:
+        super().__init__(response)
         self.release = asyncio.Event()
 
     async def _answer_all(self, peer):

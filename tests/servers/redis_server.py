@@ -65,12 +65,12 @@ class RedisServer:
         import redis
 
         with redis.Redis.from_url(self.url) as client:
-            found = b""
+            content = b""
             for key in client.keys("*"):
-                found += key + b"\n"
+                content += key + b"\n"
                 if client.type(key) == b"string":
-                    found += client.get(key) + b"\n"
-            return found
+                    content += client.get(key) + b"\n"
+            return content
 
 
 @pytest.fixture(scope="session")

@@ -31,9 +31,9 @@ _octets = partial(_whole, media_type="application/octet-stream")
 
 def _form(title, section, arguments, data, *, version="3.1.2", **encoding):
     fields = {"encoding": encoding} if encoding else {}
-    found = body(FORM, object_of(**dict.fromkeys(arguments, True)), **fields)
+    node = body(FORM, object_of(**dict.fromkeys(arguments, True)), **fields)
     expected = {"body": data, "content-type": FORM}
-    return Row(title, section, {"body": found, "version": version}, arguments, expected)
+    return Row(title, section, {"body": node, "version": version}, arguments, expected)
 
 
 _deep = partial(_form, a={"style": "deepObject"})

@@ -23,8 +23,8 @@ _reserved = partial(_one, allowReserved=True)
 _json = partial(_one, **JSON)
 
 
-def _named(title, section, names, arguments, target, **more):
-    operation = {"parameters": [query(name) for name in names], **more}
+def _named(title, section, names, arguments, target, **fields):
+    operation = {"parameters": [query(name) for name in names], **fields}
     return Row(title, section, operation, arguments, {"target": f"/p{target}"})
 
 

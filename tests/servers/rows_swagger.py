@@ -13,9 +13,9 @@ def _field(kind, collection, location="query", **items):
     return listed
 
 
-def _swagger(title, section, listed, arguments, expected, **more):
+def _swagger(title, section, listed, arguments, expected, **fields):
     path = "/p/{x}" if any(p["in"] == "path" for p in listed) else "/p"
-    operation = {"version": "2.0", "path": path, "parameters": listed, **more}
+    operation = {"version": "2.0", "path": path, "parameters": listed, **fields}
     return Row(title, section, operation, arguments, expected)
 
 

@@ -44,8 +44,8 @@ class _Server(ThreadingHTTPServer):
 class Site:
     """`with Site(answer) as site:` then `site.url` and what was `site.asked`, oldest first."""
 
-    def __init__(self, answer):
-        self.answer = answer
+    def __init__(self, respond):
+        self.answer = respond
         self.asked: list[Asked] = []
         site = self
 
@@ -56,12 +56,16 @@ class Site:
                 address = urlsplit(self.path)
                 query = {name: values[-1] for name, values in parse_qs(address.query).items()}
                 site.asked.append(Asked(address.path, query, self.headers))
-                said = site.answer(site.asked[-1])
-                body = said.body if isinstance(said.body, bytes) else json.dumps(said.body).encode()
-                self.send_response(said.status)
-                for name, value in said.headers:
+                response = site.answer(site.asked[-1])
+                body = (
+                    response.body
+                    if isinstance(response.body, bytes)
+                    else json.dumps(response.body).encode()
+                )
+                self.send_response(response.status)
+                for name, value in response.headers:
                     self.send_header(name, value)
-                if said.status != 304:
+                if response.status != 304:
                     self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)

@@ -68,14 +68,14 @@ def shop(api, **schemes):
     )
 
 
-def inbound_of(auth, **more):
+def inbound_of(auth, **options):
     """Return the authentication of a table `[serve.auth]`, given as a dict."""
-    return TokenAuthenticator(read_table(AuthTable, auth, "serve", "auth"), **more)
+    return TokenAuthenticator(read_table(AuthTable, auth, "serve", "auth"), **options)
 
 
-def users_of(given, toolset, state):
+def users_of(table, toolset, state):
     """Return the credentials of a table `[apis.shop.users]`, given as a dict."""
-    users = read_table(UsersTable, given, "apis", "shop", "users")
+    users = read_table(UsersTable, table, "apis", "shop", "users")
     return UserCredentials(users, toolset, state, refuse_login, name="shop")
 
 
@@ -84,14 +84,14 @@ async def refuse_login(user, identity):
     raise AssertionError(user, identity)
 
 
-def read_table(kind, given, *above):
-    return validate_table(kind, given, "serve.toml", {}, above)
+def read_table(kind, values, *above):
+    return validate_table(kind, values, "serve.toml", {}, above)
 
 
-def table(issuer, **members):
+def table(issuer, **fields):
     """Return a table `[serve.auth]`."""
     usual = {"issuer": issuer.url, "audience": AUDIENCE, "scopes": ["tools"]}
-    return {**usual, **members}
+    return {**usual, **fields}
 
 
 class Site(NamedTuple):
@@ -116,12 +116,15 @@ async def serving(
     """Serve tools to the users that a table `[serve.auth]` lets in; with sessions."""
     with open_socket("127.0.0.1", 0) as place:
         url = f"http://127.0.0.1:{place.getsockname()[1]}/mcp"
-        given, own = auth(url) if callable(auth) else auth, {}
+        auth_table, api_fields = auth(url) if callable(auth) else auth, {}
         if users is not None:
-            given, own = {"resource": f"{public}/mcp" if public else url, **given}, {"users": users}
-        told = {"auth": given, "roles": roles or {}, "mode": mode, "stateless": False}
-        serve = read_table(ServeTable, {**told, "audit": audit}, "serve")
-        api = read_table(ApiTable, {"source": "shop.json", **own}, "apis", "shop")
+            auth_table, api_fields = (
+                {"resource": f"{public}/mcp" if public else url, **auth_table},
+                {"users": users},
+            )
+        serve_fields = {"auth": auth_table, "roles": roles or {}, "mode": mode, "stateless": False}
+        serve = read_table(ServeTable, {**serve_fields, "audit": audit}, "serve")
+        api = read_table(ApiTable, {"source": "shop.json", **api_fields}, "apis", "shop")
         access = UserAccess(serve, serve.auth, {"shop": api}, state)
         apis = ServedApis([ServedApi("shop", toolset=access.admit("shop", toolset))], mode)
         async with running_at(place, StartedServer(serve, apis, access, state)):
@@ -131,10 +134,10 @@ async def serving(
 @contextlib.asynccontextmanager
 async def shop_served(api, auth, schemes=None, **options):
     """Serve the tools of `shop`."""
-    given = shop(api, **(schemes or {}))
-    own = options.pop("credentials", None)
+    source = shop(api, **(schemes or {}))
+    credentials = options.pop("credentials", None)
     settings = Settings(cache=False, download_dir=options.pop("download_dir", None))
-    loaded = load_tools(given, settings=settings, credentials=own)
+    loaded = load_tools(source, settings=settings, credentials=credentials)
     async with loaded as toolset, serving(toolset, auth, **options) as site:
         yield site
 
@@ -162,13 +165,13 @@ async def post(site, token, message=INITIALIZE, *, headers=(), query="", path="/
     usual = [("Content-Type", "application/json")]
     usual.append(("Accept", "application/json, text/event-stream"))
     named = {name.lower() for name, _ in headers}
-    given = [pair for pair in usual if pair[0].lower() not in named]
+    defaults = [pair for pair in usual if pair[0].lower() not in named]
     if token is not None:
-        given.append(("Authorization", f"Bearer {token}"))
+        defaults.append(("Authorization", f"Bearer {token}"))
     async with httpx.AsyncClient(timeout=10) as web:
         body = message if isinstance(message, bytes) else json.dumps(message).encode()
         url = f"{site.origin}{path}{query}"
-        return await web.post(url, content=body, headers=[*given, *headers])
+        return await web.post(url, content=body, headers=[*defaults, *headers])
 
 
 def modern_message(method, capabilities, **params):
@@ -200,9 +203,9 @@ def sent(api):
     ]
 
 
-def client_of(issuer, **members):
+def client_of(issuer, **fields):
     usual = {"client_id": "app", "client_secret": "${SECRET}", "token_url": f"{issuer.url}/token"}
-    return {**usual, **members}
+    return {**usual, **fields}
 
 
 async def called(site, token, name="list_orders", *, mode="auto", times=1, **options):
@@ -213,9 +216,9 @@ async def called(site, token, name="list_orders", *, mode="auto", times=1, **opt
 # The person at the browser has cookies of both servers.
 
 
-def login_table(issuer, **members):
+def login_table(issuer, **fields):
     usual = {"mode": "login", "authorization_url": f"{issuer.url}/authorize", "scopes": ["read"]}
-    return client_of(issuer, **{**usual, **members})
+    return client_of(issuer, **{**usual, **fields})
 
 
 class Browser(httpx.AsyncClient):
@@ -224,10 +227,10 @@ class Browser(httpx.AsyncClient):
 
     async def go(self, url):
         """Open a page and follow its redirects; return the last answer."""
-        answer = await self.get(url)
-        while answer.is_redirect:
-            answer = await self.get(answer.headers["location"])
-        return answer
+        response = await self.get(url)
+        while response.is_redirect:
+            response = await self.get(response.headers["location"])
+        return response
 
 
 def hidden_fields(page):

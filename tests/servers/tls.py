@@ -24,8 +24,8 @@ class Authority:
     def server(self, *names, expired=False, clients=None, subject=None):
         """Return the context of a server."""
         dates = {"not_before": _PAST, "not_after": _PAST.replace(year=2002)} if expired else {}
-        known = () if subject else names or ("127.0.0.1",)
-        leaf = self._ca.issue_cert(*known, common_name=subject, **dates)
+        addresses = () if subject else names or ("127.0.0.1",)
+        leaf = self._ca.issue_cert(*addresses, common_name=subject, **dates)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         leaf.configure_cert(context)
         if clients is not None:
@@ -50,8 +50,8 @@ class TlsServer:
         said: Set when it has sent what it sends `later` than an answer.
     """
 
-    def __init__(self, context, answer=OK, later=b""):
-        self._context, self._answer, self._later = context, answer, later
+    def __init__(self, context, response=OK, later=b""):
+        self._context, self._answer, self._later = context, response, later
         self._threads, self._open = [], []
         self.requests, self.failures, self.greeted = [], [], 0
         self.said = threading.Event()

@@ -268,7 +268,7 @@ async def test_a_proxy_that_asks_for_credentials_before_it_forwards_is_named(env
 
 async def test_a_407_of_a_server_behind_a_tunnel_is_its_response(environment, ours):
     refusal = answer(b"who?", status="407 Who")
-    with TlsServer(ours.server("api.test"), answer=refusal) as server:
+    with TlsServer(ours.server("api.test"), response=refusal) as server:
         async with LoopbackProxy() as proxy:
             environment(proxy)
             url = f"https://api.test:{server.port}"

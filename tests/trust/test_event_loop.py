@@ -114,7 +114,7 @@ async def test_the_first_call_of_a_large_tool_leaves_the_loop_free(shared, path,
     def check(result):
         assert result.error["type"] == "invalid_input"
 
-    await leaves_free(attempt, given={"unknown": 1})
+    await leaves_free(attempt, arguments={"unknown": 1})
 
 
 BEYOND = 0.5
@@ -273,7 +273,7 @@ async def test_the_preview_of_a_large_input_leaves_the_loop_free(dry_run):
     def check(result):
         assert result.success is dry_run
 
-    await leaves_free(attempt, given={"a": '\\"%41' * 400_000})
+    await leaves_free(attempt, arguments={"a": '\\"%41' * 400_000})
 
 
 FORMS = "<input name=" * 120_000
@@ -305,4 +305,4 @@ async def test_the_search_for_secrets_in_a_large_text_leaves_the_loop_free(place
         return SimpleNamespace(execute=execute), lambda _: None
 
     tool = None
-    await leaves_free(attempt, given={"a": FORMS})
+    await leaves_free(attempt, arguments={"a": FORMS})

@@ -269,7 +269,7 @@ async def test_no_input_and_no_schema_together_take_long_or_keep_the_loop(name):
 
         return tool, check
 
-    await leaves_free(attempt, given={"a": value})
+    await leaves_free(attempt, arguments={"a": value})
 
 
 class Boundless(UserDict[str, Any]):
