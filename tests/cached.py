@@ -8,6 +8,6 @@ def is_from_cache(toolset):
     return any(type(tool._builder._document.root) is LazyDict for tool in toolset)
 
 
-def kept(folder):
+def cached_files(folder):
     """Return the files of a cache."""
     return sorted(folder.glob("*")) if folder.is_dir() else []

@@ -145,7 +145,7 @@ def prepare(folder):
 
 
 def run_command(command, folder, *, width, **env):
-    return terminals.shown(
+    return terminals.run_in_terminal(
         *shlex.split(command), width=width, cwd=folder, program=[folder / "openapi-tools"],
         PYTHONPATH=str(ROOT), PAGER="", LC_ALL="C.UTF-8", HOME=str(folder),
         OPENAPI_TOOLS_CACHE_DIR=str(folder / "cache"), **env,

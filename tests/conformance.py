@@ -5,16 +5,16 @@ import json
 from typing import Any
 
 import pytest
-from pet_shop import ALBUM, NOT_FOUND, PHOTO, PNG, found
-from servers.recorder import Answer
+from pet_shop import ALBUM, NOT_FOUND, PHOTO, PNG, pet_response
+from servers.recorder import CannedResponse
 
 from openapi_tools import Context, Select, SettingsError, ToolResult, require_approval
 from openapi_tools.testing.conformance_tests import CoordinatorConformance
 
 NEXT = ("Link", "</pets?page=2>; rel=next")
 PAGE_TEXT, NOTE = '{"id":7,"name":"Änne"}', "Next page: /pets?page=2 (link)"
-PAGE = Answer(headers=[("Content-Type", "application/json"), NEXT], body=PAGE_TEXT.encode())
-PICTURE = Answer(headers=[("Content-Type", "image/png"), NEXT], body=PNG)
+PAGE = CannedResponse(headers=[("Content-Type", "application/json"), NEXT], body=PAGE_TEXT.encode())
+PICTURE = CannedResponse(headers=[("Content-Type", "image/png"), NEXT], body=PNG)
 CONFIG = {"$ref": "r", "config": "c", "run_manager": "m", "self": "s", "title": "t"}
 MINE = {"credentials": {"key": "mine"}}
 NAMES = ["get_pet", "sell_pet", "get_photo", "add_pet"]
@@ -37,7 +37,7 @@ class Conformance(CoordinatorConformance):
     """Subclasses run an agent whose model makes calls turn by turn, and list tools by name."""
 
     async def test_a_model_sees_images_and_a_program_results(self, shop, recorder):
-        recorder.answers += [found(3), NOT_FOUND, PHOTO]
+        recorder.responses += [pet_response(3), NOT_FOUND, PHOTO]
         calls = [("get_pet", {"petId": 3}), ("get_pet", {"petId": 9}), ("get_photo", {"petId": 3})]
 
         seen = await self.run_turns(shop, *([call] for call in calls))
@@ -52,7 +52,7 @@ class Conformance(CoordinatorConformance):
         assert targets == ["/pets/3", "/pets/9", "/pets/3/photo"]
 
     async def test_a_model_finds_tools_and_calls_them_by_call_tool(self, shop, recorder):
-        recorder.answer = found(3)
+        recorder.response = pet_response(3)
         calls = [{"name": "get_pets"}, calling("get_pet", "three"), calling("get_pet", 3)]
         turns = [("search_tools", {"query": "look at a pet\nsell it"})]
         turns += [("describe_tools", {"names": ["sell_pet"]})]
@@ -77,7 +77,7 @@ class Conformance(CoordinatorConformance):
         assert (seen.images, seen.texts[-1]) == ([PNG], "Rex")
 
     async def test_what_only_headers_say_comes_after_the_response(self, shop, recorder):
-        recorder.answers += [PAGE, PICTURE]
+        recorder.responses += [PAGE, PICTURE]
         turns = [("get_pet", {"petId": 7})], [("get_photo", {"petId": 7})]
 
         page, picture = await self.run_turns(shop, *turns)

@@ -74,10 +74,10 @@ def is_dead(schema: Any, root: Schema) -> bool:
     values = [*node.get("enum", ()), *node.get("examples", ())] if isinstance(node, dict) else []
     if any(accepts(schema, root, value) for value in (sample(schema, root), *values[:3], *VALUES)):
         return False
-    return not any(accepts(schema, root, value) for value in made_values(schema, root))
+    return not any(accepts(schema, root, value) for value in generate_values(schema, root))
 
 
-def made_values(schema: Schema, root: Schema) -> Iterator[Any]:
+def generate_values(schema: Schema, root: Schema) -> Iterator[Any]:
     """Yield values that are made for a schema, alternative by alternative, small and large."""
     for turn in range(TURNS):
         for is_full in (False, True):

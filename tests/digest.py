@@ -37,14 +37,14 @@ def parts_of(path: Path) -> dict[str, Any]:
     return {
         "names": [tool.name for tool in tools],
         "descriptions": [tool.description for tool in tools],
-        "schemas": [_told(tool, lambda tool: tool.input_schema) for tool in tools],
-        "operations": [_told(tool, lambda tool: asdict(tool.operation)) for tool in tools],
+        "schemas": [_describe(tool, lambda tool: tool.input_schema) for tool in tools],
+        "operations": [_describe(tool, lambda tool: asdict(tool.operation)) for tool in tools],
         "skips": [[skipped.pointer, skipped.reason] for skipped in toolset.skipped],
         "notes": [dict(toolset.counts), list(toolset.warnings)],
     }
 
 
-def _told(tool: OperationTool, look: Callable[[OperationTool], Any]) -> Any:
+def _describe(tool: OperationTool, look: Callable[[OperationTool], Any]) -> Any:
     """Return a part of a tool, or the error that building it raises."""
     try:
         return look(tool)

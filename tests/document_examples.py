@@ -30,7 +30,7 @@ def examples(root, version):
     """Yield every example that a document gives for a JSON body."""
     accepts = _judge(root, version)
     for method, path, media_type, holder, schema, place in json_bodies(root, version):
-        for value in shown_values(root, holder, schema):
+        for value in example_values(root, holder, schema):
             yield Example(method, path, media_type, value, accepts(value, place))
 
 
@@ -64,7 +64,7 @@ def example_responses(root, version):
             for media_type, holder, inner in listed(response, steps):
                 schema = holder.get("schema", {})
                 reference = "/".join(["#", *map(_escaped, inner), "schema"])
-                for value in shown_values(root, holder, schema):
+                for value in example_values(root, holder, schema):
                     is_valid = "schema" not in holder or accepts(value, reference)
                     yield Response(method, path, code, media_type, value, is_valid)
 
@@ -145,7 +145,7 @@ def _followed(root, node, steps):
     return corpus.follow(root, node), [n.replace("~1", "/").replace("~0", "~") for n in names]
 
 
-def shown_values(root, holder, schema):
+def example_values(root, holder, schema):
     """Yield the examples of a media type and of its schema."""
     if "example" in holder:
         yield holder["example"]

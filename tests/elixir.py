@@ -65,7 +65,7 @@ def context(**settings):
     return f"%ExAthena.ToolContext{{assigns: %{{petstore_tools: {elixir(settings)}}}}}"
 
 
-def calls(invocations, ctx):
+def call_script(invocations, ctx):
     lines = (
         f"say.({module}.execute({elixir(arguments)}, ctx))" for module, arguments in invocations
     )
@@ -76,11 +76,11 @@ def module(name):
     return f"PetstoreTools.Tools.{class_name(name)}"
 
 
-async def made(compiled, invocations, **settings):
+async def call_tools(compiled, invocations, **settings):
     """Return what each call of a petstore's tool gave: its kind and its text.
 
     Credentials need not be among the settings, unless `anonymous` is.
     """
     ctx = context(**{"anonymous": True, **settings})
-    script = calls(((module(name), arguments) for name, arguments in invocations), ctx)
+    script = call_script(((module(name), arguments) for name, arguments in invocations), ctx)
     return [tuple(line.split(" ", 1)) for line in await evaluate(compiled, script)]

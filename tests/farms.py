@@ -20,7 +20,7 @@ def farm(**fields):
     return document(paths, **fields)
 
 
-def written(path, value):
+def write_file(path, value):
     """Write a text, or another value as JSON, and return the path."""
     path.write_text(value if isinstance(value, str) else json.dumps(value))
     return path

@@ -284,7 +284,7 @@ def import_all(packages, place):
     return {name: result for (name, _, _), result in zip(packages, results, strict=True)}
 
 
-def said_by(toolset):
+def describe_toolset(toolset):
     """What each loaded tool says, as `import_all` gives it."""
     description = [
         [tool.name, tool.description, tool.input_schema, repr(tool.operation)] for tool in toolset
@@ -297,5 +297,5 @@ def generated_soundly(source, folder, layout="package", **options):
     generate(source, folder / "out", layout, **options)
     assert_harmless(files_of(folder / "out"), layout)
     (description,) = import_all([("", folder / "out", "museum_tools")], folder / "cwd").values()
-    assert description == said_by(load_tools(source, **options))
+    assert description == describe_toolset(load_tools(source, **options))
     return description

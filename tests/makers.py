@@ -66,11 +66,11 @@ class Maker:
             if isinstance(schema, dict):
                 yield schema
                 inner = [*schema.get("allOf", ())]
-                inner += [self._told(schema)] if "$ref" in schema else []
+                inner += [self._resolve(schema)] if "$ref" in schema else []
                 inner += [self._branch(schema[key], depth) for key in UNIONS if key in schema]
                 yield from self._parts(inner, depth + 1)
 
-    def _told(self, schema):
+    def _resolve(self, schema):
         """Return what a reference leads to."""
         if not isinstance(schema, dict) or "$ref" not in schema:
             return schema
@@ -79,18 +79,20 @@ class Maker:
     def _branch(self, branches, depth):
         if depth <= self.deepest:
             return self.pick(branches)
-        return min(branches, key=lambda branch: len(str(self._told(branch))))
+        return min(branches, key=lambda branch: len(str(self._resolve(branch))))
 
     def _object(self, parts, depth):
         names = list(dict.fromkeys(_together(parts, "required")))
         properties = dict.fromkeys(_together(parts, "properties"))
         free = [
-            name for name in properties if name not in names and False not in _member(parts, name)
+            name
+            for name in properties
+            if name not in names and False not in _schemas_at(parts, name)
         ]
         least, most = _limits(parts, "Properties")
         names += self.optional(free, max(0, least - len(names)), depth)[: max(0, most - len(names))]
-        names += self.others(parts, max(0, least - len(names)), most - len(names), depth)
-        return {name: self.value(_member(parts, name), depth + 1) for name in names}
+        names += self.extra_names(parts, max(0, least - len(names)), most - len(names), depth)
+        return {name: self.value(_schemas_at(parts, name), depth + 1) for name in names}
 
     def _array(self, parts, depth):
         least, most = _limits(parts, "Items")
@@ -143,7 +145,7 @@ class Turns(Maker):
     def optional(self, names, least, depth):
         return names if self.full and depth <= self.deepest else names[:least]
 
-    def others(self, _parts, least, _most, _depth):
+    def extra_names(self, _parts, least, _most, _depth):
         return [f"x{index}" for index in range(least)]
 
     def length(self, least, most, depth):
@@ -240,12 +242,12 @@ def _limits(parts, what):
     return max([0, *_all(parts, f"min{what}")]), min([MANY, *_all(parts, f"max{what}")])
 
 
-def _member(parts, name):
+def _schemas_at(parts, name):
     """Return what schemas say of a member."""
-    return [schema for part in parts for schema in _members_of(part, name)]
+    return [schema for part in parts for schema in _property_schemas(part, name)]
 
 
-def _members_of(part, name):
+def _property_schemas(part, name):
     patterns = part.get("patternProperties", {}).items()
     schemas = [schema for pattern, schema in patterns if _matches(pattern, name)]
     if name in part.get("properties", {}):

@@ -15,7 +15,7 @@ from documents import operation
 from mcp import Client, StdioServerParameters, types
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
-from servers.recorder import Answer, Recorder, _read_request
+from servers.recorder import CannedResponse, Recorder, _read_request
 
 from openapi_tools import load_tools, require_approval
 from openapi_tools.contracts.mcp import create_server
@@ -53,10 +53,10 @@ DOCUMENT = {
     },
 }
 ANSWERS = {
-    "/pets/1": Answer(body=b'{"id": 1, "name": "Rex", "owner": null}'),
-    "/pets/404": Answer(404, body=b'{"message": "no such pet"}'),
-    "/pets": Answer(body=b'[{"id": 1}, {"id": 2}]'),
-    "/photo": Answer(headers=[("Content-Type", "image/png")], body=PNG),
+    "/pets/1": CannedResponse(body=b'{"id": 1, "name": "Rex", "owner": null}'),
+    "/pets/404": CannedResponse(404, body=b'{"message": "no such pet"}'),
+    "/pets": CannedResponse(body=b'[{"id": 1}, {"id": 2}]'),
+    "/photo": CannedResponse(headers=[("Content-Type", "image/png")], body=PNG),
 }
 
 
@@ -72,7 +72,7 @@ class Api(Recorder):
         self.arrived = asyncio.Event()
         self.meeting = asyncio.Barrier(PARTIES)
 
-    async def _answer_all(self, peer):
+    async def _serve_peer(self, peer):
         while True:
             request = await _read_request(peer._reader)
             self.requests.append(request)
@@ -82,7 +82,7 @@ class Api(Recorder):
                 return
             if path == "/meet":
                 await self.meeting.wait()
-            await peer.write(ANSWERS.get(path, Answer()).to_bytes())
+            await peer.write(ANSWERS.get(path, CannedResponse()).to_bytes())
 
     async def _wait(self, reader, seconds):
         """Wait, and tell whether the client still does."""
@@ -129,7 +129,14 @@ async def connected(
             async with Client(create_server(offered), mode=mode, **options) as client:
                 yield client
         return
-    args = [written(folder), "--base-url", api.url, "--mode", serve, *(["--ask"] if ask else [])]
+    args = [
+        write_document(folder),
+        "--base-url",
+        api.url,
+        "--mode",
+        serve,
+        *(["--ask"] if ask else []),
+    ]
     args += ["--set", "show_changes=false"]
     if transport == "http" and mode == "legacy" and sessions:
         args += ["--no-stateless"]
@@ -140,13 +147,13 @@ async def connected(
             async with Client(stdio_client(run, errors), mode=mode, **options) as client:
                 yield client
         return
-    async with served(*args) as url, httpx2.AsyncClient(timeout=60) as http:
+    async with serve_process(*args) as url, httpx2.AsyncClient(timeout=60) as http:
         place = streamable_http_client(url, http_client=http)
         async with Client(place, mode=mode, **options) as client:
             yield client
 
 
-def written(folder, document=None):
+def write_document(folder, document=None):
     """Write a document, `DOCUMENT` by default, and return where it stands."""
     path = folder / "openapi.json"
     path.write_text(json.dumps(document or DOCUMENT))
@@ -154,7 +161,7 @@ def written(folder, document=None):
 
 
 @asynccontextmanager
-async def served(*args, env=None):
+async def serve_process(*args, env=None):
     """Give the address at which `openapi-tools serve` serves over HTTP."""
     process = await asyncio.create_subprocess_exec(
         *(*COMMAND, "serve", *args, "--transport", "http", "--port", "0"),
@@ -171,7 +178,7 @@ async def served(*args, env=None):
 
 
 @asynccontextmanager
-async def hosted(server, **options):
+async def host_server(server, **options):
     """Give the address at which a server's own app, with these options, answers in this process."""
     app = server.streamable_http_app(**options)
     web = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False))
@@ -187,7 +194,7 @@ async def hosted(server, **options):
 @asynccontextmanager
 async def client_of(server, mode, **options):
     """Give a client of a server, over HTTP in this process; the options are the transport's."""
-    async with hosted(server) as url, httpx2.AsyncClient(timeout=60) as web:
+    async with host_server(server) as url, httpx2.AsyncClient(timeout=60) as web:
         place = streamable_http_client(url, http_client=web, **options)
         async with Client(place, mode=mode) as client:
             yield client

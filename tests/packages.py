@@ -19,7 +19,7 @@ SPECS = sorted((ROOT / "specs").glob("*.[jy]*"))
 ASPECTS = ("name", "description", "input_schema", "operation", "method", "path", "tags")
 
 
-def said(toolset):
+def describe_tools(toolset):
     """Return all that a toolset says, with a text for each value that tells 1 from True and 1.0."""
     return {
         "tools": [[repr(getattr(tool, aspect)) for aspect in ASPECTS] for tool in toolset],

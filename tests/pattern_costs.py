@@ -27,7 +27,7 @@ _MOST_INPUTS = 60
 _LONGEST_SAMPLE = 400
 
 
-class Found(NamedTuple):
+class PatternUse(NamedTuple):
     """A pattern: the module, its name or line, and the methods that it is used with."""
 
     module: str
@@ -56,7 +56,7 @@ def patterns_of(module, trees):
     patterns, unknown = {}, []
     for place, value in _held(module):
         if isinstance(value, re.Pattern):
-            patterns[place] = Found(
+            patterns[place] = PatternUse(
                 name, place, value, _methods_on(place.split("[")[0], module.__name__, trees)
             )
     constants = {(p.pattern.pattern, p.pattern.flags) for p in patterns.values()}
@@ -70,7 +70,7 @@ def patterns_of(module, trees):
         if method != "compile" or (pattern.pattern, pattern.flags) not in constants:
             place = f"{_function_around(tree, call)}: {_shortened(pattern.pattern)}"
             methods = METHODS if method == "compile" else (method,)
-            patterns[place] = Found(name, place, pattern, methods)
+            patterns[place] = PatternUse(name, place, pattern, methods)
     return list(patterns.values()), unknown
 
 
@@ -273,7 +273,7 @@ def _sample(parsed, variant):
         elif kind == "ANY":
             text += 'a "'[variant % 3]
         elif kind == "IN":
-            text += _member(value, variant)
+            text += _sample_of_set(value, variant)
         elif kind in _REPEATS:
             text += _sample(value[2], variant) * max(1, min(value[0], 40))
         elif kind == "BRANCH":
@@ -283,7 +283,7 @@ def _sample(parsed, variant):
     return text
 
 
-def _member(items, variant):
+def _sample_of_set(items, variant):
     """Return a character of a set."""
     escaped = "".join(map(_as_source, items))
     fits = [c for c in _ALPHABET if re.match(f"[{escaped}]", c)]

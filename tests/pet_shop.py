@@ -9,7 +9,7 @@ import json
 from corpus import entries
 from documents import document, operation
 from packages import SPECS, imported
-from servers.recorder import Answer
+from servers.recorder import CannedResponse
 
 from openapi_tools import generate_package, load_tools
 
@@ -60,13 +60,13 @@ DOCUMENT = document(
     },
     security=[{}, {"key": []}],
 )
-NOT_FOUND = Answer(status=404, body=b'{"detail": "no pet 9"}')
-PHOTO = Answer(headers=[("Content-Type", "image/png")], body=PNG)
+NOT_FOUND = CannedResponse(status=404, body=b'{"detail": "no pet 9"}')
+PHOTO = CannedResponse(headers=[("Content-Type", "image/png")], body=PNG)
 
 
-def found(pet_id):
+def pet_response(pet_id):
     """Return the answer that has a pet."""
-    return Answer(body=json.dumps({"id": pet_id, "name": "Rex"}).encode())
+    return CannedResponse(body=json.dumps({"id": pet_id, "name": "Rex"}).encode())
 
 
 def toolsets(way, folder, url):

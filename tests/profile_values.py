@@ -35,19 +35,19 @@ def lawful(part, profile, *, required=True, rounds=6, **definitions):
     tool = tool_with(part, required=required, **definitions)
     before = copy.deepcopy(part)
     definition = define_tool(tool, profile)
-    assert refused(tool, definition, profile, rounds) == []
+    assert find_problems(tool, definition, profile, rounds) == []
     assert part == before
     return schema_of(profile, definition.value)["properties"]["x"]
 
 
-def written(schema, name="t"):
+def make_tool(schema, name="t"):
     """Return what a definition needs of a tool, with any schema."""
     return SimpleNamespace(name=name, description="A tool.", input_schema=schema, annotations={})
 
 
 def tool_with(part, *, required=True, **definitions):
     schema = object_of({"x": part}, **SHUT, required=["x"] if required else [])
-    return written({**schema, "$defs": definitions} if definitions else schema)
+    return make_tool({**schema, "$defs": definitions} if definitions else schema)
 
 
 def values(schema, rounds=4):
@@ -56,7 +56,7 @@ def values(schema, rounds=4):
     return [maker.value([schema], 0) for maker in (*makers, Turns(schema, full=True, bare=True))]
 
 
-def refused(tool, definition, profile, rounds, checker=None, restorer=None):
+def find_problems(tool, definition, profile, rounds, checker=None, restorer=None):
     """Return the faults of a definition, and values of it that the tool refuses.
 
     A tool takes them restored, and as they are, repaired where they do not fit.

@@ -25,7 +25,7 @@ def added(url, times):
     asyncio.run(work())
 
 
-def held(url, seconds, taken):
+def hold_place(url, seconds, taken):
     """Acquire a lease of so many seconds, and renew it until the process is killed."""
 
     async def work():
@@ -36,7 +36,7 @@ def held(url, seconds, taken):
     asyncio.run(work())
 
 
-def called(url, document, count, settings, **options):
+def call_tools(url, document, count, settings, **options):
     """Return how so many calls at once ended, and how long they took."""
 
     async def work():

@@ -31,7 +31,7 @@ def write_program(folder):
     program.chmod(0o755)
 
 
-def typed(shell, keys, folder):
+def type_keys(shell, keys, folder):
     """Type keys behind a prompt, and return what the line is then, and all that was shown.
 
     The keys that follow put `echo "<…>"` around the line, whatever it has become.

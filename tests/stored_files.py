@@ -36,7 +36,7 @@ def mocked(handler, folder=None, document=API, credentials=None, **options):
     return load_tools(document, client=client, settings=settings, credentials=credentials)
 
 
-def answering(content, kind="application/pdf", **headers):
+def serve_content(content, kind="application/pdf", **headers):
     return lambda _: httpx.Response(200, content=content, headers={"Content-Type": kind, **headers})
 
 

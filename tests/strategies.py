@@ -14,7 +14,7 @@ from hypothesis import assume
 from hypothesis import strategies as st
 from makers import ImpossibleError, Maker
 
-OPTIONAL_MEMBERS = 6
+OPTIONAL_PROPERTIES = 6
 """Most optional members of one object."""
 TRIES = 4
 
@@ -114,14 +114,14 @@ class _Drawn(Maker):
 
     def optional(self, names, least, depth):
         least = min(least, len(names))
-        most = min(OPTIONAL_MEMBERS, len(names)) if depth <= self.deepest else least
+        most = min(OPTIONAL_PROPERTIES, len(names)) if depth <= self.deepest else least
         count = self.draw(st.integers(least, max(least, most)))
         start = self.draw(st.integers(0, max(0, len(names) - 1)))
         step = self.draw(st.sampled_from([1, 7, 11]))
         picked = dict.fromkeys((start + step * turn) % len(names) for turn in range(count))
         return [names[index] for index in sorted(picked)]
 
-    def others(self, parts, least, most, depth):
+    def extra_names(self, parts, least, most, depth):
         """Draw names that a schema allows without listing them."""
         patterns = [pattern for part in parts for pattern in part.get("patternProperties", ())]
         closed = any(part.get("additionalProperties") is False for part in parts)

@@ -22,7 +22,7 @@ from pathlib import Path
 import httpx2
 from documents import document, operation
 from servers import issuer
-from servers.recorder import Answer, Recorder, _read_request
+from servers.recorder import CannedResponse, Recorder, _read_request
 
 TOKEN = "alice-has-a-long-token-of-her-own"
 OTHER = "bob-has-another-token-of-his-own"
@@ -41,16 +41,16 @@ class Api(Recorder):
         super().__init__()
         self.seen, self.times, self.tokens = Counter(), [], 0
 
-    def answer_to(self, request):
+    def next_response(self, request):
         if request.target == "/token":
             self.tokens += 1
             token = {"access_token": f"t{self.tokens}", "token_type": "Bearer", "expires_in": 3600}
-            return Answer(body=json.dumps(token).encode())
+            return CannedResponse(body=json.dumps(token).encode())
         if request.header("Authorization") != "Bearer t1":
-            return Answer(401)
+            return CannedResponse(401)
         self.seen[json.loads(request.body)["number"]] += 1
         self.times.append(time.monotonic())
-        return Answer(201, body=request.body)
+        return CannedResponse(201, body=request.body)
 
     @property
     def document(self):
@@ -75,12 +75,16 @@ class SlowIssuer(Recorder):
         self.is_open, self.fails = asyncio.Event(), False
         self.is_open.set()
 
-    async def _answer_all(self, peer):
+    async def _serve_peer(self, peer):
         while True:
             self.requests.append(await _read_request(peer._reader))
             await self.is_open.wait()
             keys = {"keys": [issuer.KEY.as_dict(private=False)]}
-            response = Answer(503) if self.fails else Answer(body=json.dumps(keys).encode())
+            response = (
+                CannedResponse(503)
+                if self.fails
+                else CannedResponse(body=json.dumps(keys).encode())
+            )
             await peer.write(response.to_bytes())
 
     @property
@@ -303,7 +307,7 @@ async def team_of(redis, ports, auth=STATIC):
                 team.close()
 
 
-async def measured(calls, redis, ports):
+async def measure_load(calls, redis, ports):
     """Return the API and the load after all calls, with a killed server and a Redis restart."""
     async with team_of(redis, ports) as (api, team):
         await team.start()
@@ -374,7 +378,7 @@ async def without_issuer(calls, redis, ports):
     return api, load
 
 
-def _used(pid):
+def resources_of(pid):
     """Return the CPU seconds and the MiB of a process."""
     stat = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     status = Path(f"/proc/{pid}/status").read_text()
@@ -382,7 +386,7 @@ def _used(pid):
     return (int(stat[11]) + int(stat[12])) / os.sysconf("SC_CLK_TCK"), kilobytes / 1024
 
 
-async def alone(calls, redis, ports):
+async def measure_alone(calls, redis, ports):
     """Return the CPU milliseconds of a call at one server without nginx, and its MiB."""
     async with team_of(redis, ports) as (_, team):
         path = team.folder / f"{ports[0]}.toml"
@@ -391,13 +395,13 @@ async def alone(calls, redis, ports):
         team.serve(ports[0])
         await _ready(ports[0])
         await Load(team, 100).run()
-        before, _ = _used(team.processes[ports[0]].pid)
+        before, _ = resources_of(team.processes[ports[0]].pid)
         await Load(team, calls).run()
-        after, size = _used(team.processes[ports[0]].pid)
+        after, size = resources_of(team.processes[ports[0]].pid)
     return (after - before) / calls * 1000, size
 
 
-def told(api, load):
+def describe_load(api, load):
     """Return the figures as lines."""
     kinds = Counter(kind for kind, _ in load.outcomes.values())
     call_rates, times = sorted(rates(api.times)), sorted(load.seconds)
@@ -421,9 +425,9 @@ if __name__ == "__main__":
     own = RedisServer(keeps=True)
     own.start()
     try:
-        for run in (measured, troubled, without_issuer):
-            print("\n".join(told(*asyncio.run(run(int(sys.argv[1]), own, free_ports(3))))))
-        cost, size = asyncio.run(alone(1000, own, free_ports(3)))
+        for run in (measure_load, troubled, without_issuer):
+            print("\n".join(describe_load(*asyncio.run(run(int(sys.argv[1]), own, free_ports(3))))))
+        cost, size = asyncio.run(measure_alone(1000, own, free_ports(3)))
         print(f"one server: {cost:.2f} ms of CPU a call, {size:.0f} MiB")
     finally:
         own.close()

@@ -31,7 +31,7 @@ def document(title, *names, **fields):
     return {**root, "info": {"title": title, "version": "1"}, **fields}
 
 
-def configured(folder, serve="", **apis):
+def write_configuration(folder, serve="", **apis):
     """Write a configuration, and return its path; an API is its table, or its document."""
     text = f"[serve]\n{serve}\n"
     for name, source in apis.items():
@@ -59,7 +59,7 @@ class Hosted:
 
 
 @asynccontextmanager
-async def hosted(config, **options):
+async def host_team(config, **options):
     """Give a `Hosted` of a configuration, with other members of `[serve]`."""
     started = await asyncio.to_thread(team_server.start_server, str(config), options)
     with web_server.open_socket("127.0.0.1", 0) as place:

@@ -42,7 +42,7 @@ def talk(command, *, width=80, height=400, keys=b"", hear=None, **options):
     return process.wait(30), screen.decode(errors="replace").replace("\r\n", "\n")
 
 
-def shown(*args, program=PROGRAM, width=80, height=400, cwd=None, **env):
+def run_in_terminal(*args, program=PROGRAM, width=80, height=400, cwd=None, **env):
     """Run a command on a terminal and return its text."""
     unset = ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "PAGER")
     usual = {key: value for key, value in os.environ.items() if key not in unset}

@@ -93,10 +93,10 @@ def test_a_ratio_is_worse_beyond_a_wide_margin(better, before, bearable, worse):
 
 
 def test_the_guard_names_what_got_worse_and_nothing_else():
-    def told(**ratios):
+    def make_ratios(**ratios):
         return {f"call: {name}": {"ratio": n, "better": "lower"} for name, n in ratios.items()}
 
-    before, now = told(GET=1.0, POST=1.0, HEAD=60.0), told(GET=2.0, POST=1.1, PUT=9.0)
+    before, now = make_ratios(GET=1.0, POST=1.0, HEAD=60.0), make_ratios(GET=2.0, POST=1.1, PUT=9.0)
 
     assert guard.complaints(before, now) == ["call: GET: 1.0 became 2.0, lower is better"]
 

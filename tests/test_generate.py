@@ -11,7 +11,7 @@ import pytest
 from documents import document, operation
 from output_folders import files_in, nothing_changes, tree
 from packages import imported
-from servers.site import Said, Site
+from servers.site import Site, SiteResponse
 
 from openapi_tools import (
     DocumentError,
@@ -102,7 +102,7 @@ def test_checking_gives_the_report_of_writing_and_writes_nothing(tmp_path, out):
 
 
 def test_relative_servers_are_resolved_by_the_address(tmp_path):
-    with Site(lambda _: Said(document(PATHS, servers=[{"url": "/v1"}]))) as site:
+    with Site(lambda _: SiteResponse(document(PATHS, servers=[{"url": "/v1"}]))) as site:
         generate_package(f"{site.url}/pets.json", tmp_path, name="pets")
 
     assert f'servers=(Server("{site.url}/v1"),)' in (tmp_path / SHOPS).read_text()
@@ -137,7 +137,7 @@ def test_a_base_url_becomes_the_server_of_the_package(tmp_path, target, way):
 
 
 async def test_a_package_of_a_configuration_calls_its_base_url(tmp_path, monkeypatch):
-    with Site(lambda _: Said([])) as site:
+    with Site(lambda _: SiteResponse([])) as site:
         monkeypatch.setenv("SHOP_URL", f"{site.url}/{{v2}}")
         config = {"base_url": "${SHOP_URL}"}
         generate_package(pets(), tmp_path, name="pets", config=config)

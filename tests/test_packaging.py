@@ -39,7 +39,7 @@ def run(*command, cwd=ROOT, **variables):
     )
 
 
-def finished(*command, cwd=ROOT, **variables):
+def run_to_end(*command, cwd=ROOT, **variables):
     """Run a command that has to succeed; skip where pip or npm has no network."""
     done = run(*command, cwd=cwd, **variables)
     if done.returncode and any(words in done.stderr for words in NO_NETWORK):
@@ -53,7 +53,7 @@ def release(tmp_path_factory):
     if not (ROOT / ".git").exists() or not shutil.which("git"):
         pytest.skip(".ci/release takes the files of a git checkout")
     folder = tmp_path_factory.mktemp("release") / "dist"
-    return folder, finished(".ci/release", folder, PYTHON=sys.executable)
+    return folder, run_to_end(".ci/release", folder, PYTHON=sys.executable)
 
 
 @pytest.fixture(scope="module")
@@ -64,9 +64,9 @@ def wheel(release):
 
 def environment(folder, *what, python=sys.executable):
     """Make an environment in which pip installed something, and return its Python."""
-    finished(python, "-m", "venv", "--without-pip", folder)
+    run_to_end(python, "-m", "venv", "--without-pip", folder)
     executable = folder / "bin" / "python"
-    finished(
+    run_to_end(
         sys.executable,
         "-m",
         "pip",
@@ -101,7 +101,7 @@ def test_every_package_of_a_base_install_has_a_free_licence(release):
 
 
 def test_the_wheel_holds_the_package_with_its_types_and_templates(wheel):
-    names = finished(sys.executable, "-m", "zipfile", "--list", wheel)
+    names = run_to_end(sys.executable, "-m", "zipfile", "--list", wheel)
 
     for name in ("py.typed", "codegen/templates/", "cli/__init__.py", "licenses/LICENSE"):
         assert name in names
@@ -142,7 +142,7 @@ def test_the_wheel_has_a_bill_of_materials_of_what_it_declares(wheel, tmp_path):
     assert {"timestamp", "serialNumber"}.isdisjoint(data | data["metadata"])
     (tmp_path / "bom.json").write_bytes(bill)
     python = environment(tmp_path / "venv", "cyclonedx-python-lib[json-validation]")
-    assert finished(python, "-c", VALIDATE, tmp_path / "bom.json") == "None\n"
+    assert run_to_end(python, "-c", VALIDATE, tmp_path / "bom.json") == "None\n"
 
 
 @pytest.fixture
@@ -155,7 +155,7 @@ def source(release, tmp_path):
 
 
 def test_the_sdist_holds_every_file_that_tests_read(source):
-    listed = finished("git", "ls-files", *SOURCES)
+    listed = run_to_end("git", "ls-files", *SOURCES)
 
     assert [name for name in listed.splitlines() if not (source / name).exists()] == []
     assert not list(source.rglob("__pycache__"))
@@ -168,9 +168,9 @@ def test_tests_of_the_sdist_pass_against_the_wheel(project, source):
     where = "import openapi_tools; print(openapi_tools.__file__)"
     chosen = ("tests/requests/test_wire_table.py", "tests/test_parity.py", "tests/test_generate.py")
 
-    location = finished(python, "-c", where, cwd=source, PYTHONPATH=str(libraries))
+    location = run_to_end(python, "-c", where, cwd=source, PYTHONPATH=str(libraries))
     assert location.startswith(str(python.parents[1]))
-    output = finished(
+    output = run_to_end(
         *(python, "-m", "pytest", "-q", "--no-cov", "-n0", "-p", "no:cacheprovider", *chosen),
         cwd=source,
         PYTHONPATH=str(libraries),
@@ -211,8 +211,8 @@ def test_the_wheel_runs_on_each_python(project, wheel, version, tmp_path):
     executable = project[1] if is_ours else environment(tmp_path / "venv", wheel, python=python)
     shutil.copytree(ROOT / "specs", tmp_path / "specs")
 
-    assert finished(executable, "-W", "error", "-c", SMOKE, cwd=tmp_path) == "8 True\n"
-    listed = finished(
+    assert run_to_end(executable, "-W", "error", "-c", SMOKE, cwd=tmp_path) == "8 True\n"
+    listed = run_to_end(
         executable.parent / "openapi-tools", "list", "specs/museum.yaml", cwd=tmp_path
     )
     assert "buy_museum_tickets" in listed
@@ -263,7 +263,7 @@ def project(wheel, tmp_path_factory):
 
 def test_mypy_reads_the_types_of_a_users_project(project):
     folder, python = project
-    output = finished(
+    output = run_to_end(
         *(sys.executable, "-m", "mypy", "--strict", "--python-executable", python, "program.py"),
         cwd=folder,
     )
@@ -281,6 +281,6 @@ def test_pyright_reads_the_types_of_a_users_project(project):
     facts = {"typeCheckingMode": "strict", "include": ["program.py"]}
     (folder / "pyrightconfig.json").write_text(json.dumps(facts), encoding="utf-8")
 
-    output = finished("node_modules/.bin/pyright", "--pythonpath", python, cwd=folder)
+    output = run_to_end("node_modules/.bin/pyright", "--pythonpath", python, cwd=folder)
 
     assert "0 errors, 0 warnings" in output

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import corpus
 import pytest
-from packages import SPECS, differences, imported, lint, said
+from packages import SPECS, describe_tools, differences, imported, lint
 
 from openapi_tools import OpenAPIToolsError, Select, Settings, generate_package, load_tools
 from openapi_tools.testing import sample
@@ -108,13 +108,13 @@ def single(case, tmp_path_factory):
 @pytest.mark.long
 def test_a_package_says_what_the_loaded_tools_say(case, pair):
     with imported(pair.folder, case.package) as package:
-        assert differences(said(package.load()), said(pair.loaded)) == []
+        assert differences(describe_tools(package.load()), describe_tools(pair.loaded)) == []
 
 
 @pytest.mark.parametrize("case", parameters(SMALL), indirect=True)
 def test_a_single_module_says_what_the_loaded_tools_say(case, pair, single):
     with imported(single, case.package) as module:
-        assert differences(said(module.load()), said(pair.loaded)) == []
+        assert differences(describe_tools(module.load()), describe_tools(pair.loaded)) == []
 
 
 def test_a_path_with_operators_in_its_braces_is_the_same_both_ways(tmp_path):

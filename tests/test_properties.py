@@ -25,7 +25,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from schema_pairs import VALUES, pairs
-from servers.recorder import Answer, Recorder
+from servers.recorder import CannedResponse, Recorder
 from strategies import TEXT, inputs
 from wire_refusals import reasons
 
@@ -86,7 +86,7 @@ class Line:
 @pytest.fixture(scope="module")
 def line():
     with asyncio.Runner() as runner:
-        recorder = Recorder(Answer(raw=b"HTTP/1.1 204 No Content\r\n\r\n"))
+        recorder = Recorder(CannedResponse(raw=b"HTTP/1.1 204 No Content\r\n\r\n"))
         runner.run(recorder.__aenter__())
         yield Line(runner, recorder)
         runner.run(recorder.__aexit__())

@@ -36,15 +36,15 @@ OBJECTS = {"files": FileStore | None, "state": SharedState | None}
 """Types that the fields do not know: their modules are above the list of settings."""
 
 
-def taken_for(kind):
+def accepted_type(kind):
     """Return the type of the values that become a value of a type, as type checkers know it."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
-        return functools.reduce(operator.or_, map(taken_for, inner))
+        return functools.reduce(operator.or_, map(accepted_type, inner))
     if origin is tuple:
-        return Sequence[taken_for(inner[0])]
+        return Sequence[accepted_type(inner[0])]
     if origin is dict:
-        return Mapping[inner[0], taken_for(inner[1])]
+        return Mapping[inner[0], accepted_type(inner[1])]
     return WIDER.get(kind, kind)
 
 
@@ -53,7 +53,7 @@ def test_the_settings_for_type_checkers_are_those_of_the_fields():
     hints = typing.get_type_hints(SettingsMembers, localns=names)
 
     assert list(hints) == list(SettingFields.__annotations__)
-    assert hints == {name: OBJECTS.get(name, taken_for(setting_type(name))) for name in hints}
+    assert hints == {name: OBJECTS.get(name, accepted_type(setting_type(name))) for name in hints}
 
 
 def test_a_new_setting_is_one_field_and_its_type(monkeypatch):

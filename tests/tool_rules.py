@@ -9,7 +9,7 @@ import jsonschema_rs
 TOOL_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}")
 ARGUMENT_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]{0,63}")
 RESERVED = {"self", "config", "run_manager"}
-MEMBERS = {"type", "properties", "required", "additionalProperties", "$defs"}
+KEYWORDS = {"type", "properties", "required", "additionalProperties", "$defs"}
 LARGEST_SCHEMA = 256_000
 LONGEST_DESCRIPTION = 1024
 LITERALS = {"default", "const", "enum", "example", "examples", "dependentRequired"}
@@ -28,7 +28,7 @@ def faults(tool):
         "the name is portable": TOOL_NAME.fullmatch(tool.name),
         "the description is plain": text.strip() and not _CONTROL.search(text),
         "the description is short": len(text) <= LONGEST_DESCRIPTION,
-        "the root is a closed object": closed and schema.keys() <= MEMBERS,
+        "the root is a closed object": closed and schema.keys() <= KEYWORDS,
         "arguments have portable names": all(map(ARGUMENT_NAME.fullmatch, names)),
         "no argument has a reserved name": not names & RESERVED,
         "what is required is offered": required <= names,

@@ -11,7 +11,17 @@ import re
 from typing import NamedTuple
 from urllib.parse import unquote_plus
 
-from wire_values import ABSENT, Place, kept, losses, read, read_deep, read_items, same_json, says
+from wire_values import (
+    ABSENT,
+    Place,
+    losses,
+    matches,
+    read,
+    read_deep,
+    read_items,
+    same_json,
+    without_empty,
+)
 
 from openapi_tools.model import Encoding, Parameter
 
@@ -67,7 +77,7 @@ def _content_faults(body, value, kind, data):
     else:
         charset = re.search(r"charset=\"?([\w-]+)", kind)
         text = data.decode(charset[1] if charset else "utf-8")
-        if not says(text, value):
+        if not matches(text, value):
             yield f"text {text!r:.200}"
 
 
@@ -103,15 +113,15 @@ def content_of(file):
 
 def _form_faults(body, value, text):
     if not isinstance(value, dict):
-        if not says(text, value):
+        if not matches(text, value):
             yield f"form {text!r:.200}"
         return
     pairs = [pair.partition("=") for pair in text.split("&")] if text else []
     form_pairs = [(unquote_plus(name), raw) for name, _, raw in pairs]
-    yield from _members_faults(body, value, form_pairs, _FORM)
+    yield from _property_faults(body, value, form_pairs, _FORM)
 
 
-def _members_faults(body, value, pairs, place):
+def _property_faults(body, value, pairs, place):
     encodings = {encoding.name: encoding for encoding in body.encodings}
     if _shares_names(encodings, value):
         yield "~members that share a name"
@@ -124,10 +134,10 @@ def _members_faults(body, value, pairs, place):
             lost = list(losses(parameter, property_value, place))
             wire, count = take(parameter, property_value, pairs, place)
             claimed += count
-            want = kept(property_value, deep=encoding.style == "deepObject")
+            want = without_empty(property_value, deep=encoding.style == "deepObject")
             if lost:
                 yield f"~{lost[0]}"
-            elif not says(wire, want):
+            elif not matches(wire, want):
                 yield f"{name}: {wire!r:.200} for {want!r:.200}"
         else:
             texts = [place.decode(text) for pair_name, text in pairs if pair_name == name]
@@ -197,7 +207,7 @@ def _plain_faults(encoding, property_value, texts):
         elif _is_json(_essence(encoding.content_type)):
             right = same_json(json.loads(text), item)
         else:
-            right = says(text, item)
+            right = matches(text, item)
         if not right:
             yield f"{encoding.name}: {text!r:.200} for {item!r:.200}"
 
@@ -239,7 +249,8 @@ def _unescaped(name):
 def _multipart_faults(body, arguments, value, sent_parts):
     if isinstance(value, list):
         if len(sent_parts) != len(value) or not all(
-            says(part.content.decode(), item) for part, item in zip(sent_parts, value, strict=True)
+            matches(part.content.decode(), item)
+            for part, item in zip(sent_parts, value, strict=True)
         ):
             yield f"parts {sent_parts!r:.200}"
         return
@@ -256,7 +267,7 @@ def _multipart_faults(body, arguments, value, sent_parts):
         encoding = encodings.get(name) or encodings.get("*") or Encoding(name)
         yield from _part_faults(encoding, property_value, named_parts, arguments)
     pairs = [(part.name, part.content.decode()) for part in sent_parts if part.name not in plain]
-    yield from _members_faults(
+    yield from _property_faults(
         body, {name: value[name] for name in value.keys() - plain.keys()}, pairs, _PART
     )
 
@@ -283,7 +294,7 @@ def _part_faults(encoding, property_value, named_parts, arguments):
                 losses(header, arguments[header.argument], _PART)
             ):
                 raw = part.headers.get(header.name.lower())
-                want = kept(arguments[header.argument])
+                want = without_empty(arguments[header.argument])
                 wire = ABSENT if raw is None else read(header, raw, want, _PART)
-                if not says(wire, want):
+                if not matches(wire, want):
                     yield f"{encoding.name}: header {header.name} {raw!r}"

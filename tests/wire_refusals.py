@@ -7,7 +7,7 @@ import re
 from urllib.parse import unquote
 
 from wire_bodies import whole
-from wire_values import ABSENT, kept, keys_in, leaves, text_of
+from wire_values import ABSENT, keys_in, leaves, text_of, without_empty
 
 _HEADER = re.compile(r"(?:[!-~\xa0-\xff](?:[\t !-~\xa0-\xff]*[!-~\xa0-\xff])?)?")
 _COOKIE = re.compile(r"(?:[!-:<-~](?:[ -:<-~]*[!-:<-~])?)?")
@@ -34,7 +34,7 @@ def _of_parameter(parameter, value):
             yield "an array or object as text"
         if value is None and parameter.location != "querystring":
             yield "null as text"
-    sent = kept(value)
+    sent = without_empty(value)
     texts = [] if sent is ABSENT or "json" in parameter.media_type else list(leaves(sent))
     match parameter.location:
         case "header":
@@ -72,11 +72,11 @@ def _of_path(operation, arguments):
 
 
 def _path_text(parameter, value):
-    if kept(value) is ABSENT:
+    if without_empty(value) is ABSENT:
         return ""
     joint = "." if parameter.style == "label" and (parameter.explode or parameter.printed) else ","
     prefix = {"label": ".", "matrix": f";{parameter.name}="}.get(parameter.style, "")
-    texts = list(leaves(kept(value)))
+    texts = list(leaves(without_empty(value)))
     if isinstance(value, dict) and parameter.explode:
         texts = [f"{name}={text}" for name, text in zip(texts[::2], texts[1::2], strict=True)]
     return prefix + joint.join(texts)
@@ -105,7 +105,7 @@ def _of_body(body, arguments):
     if body.file:
         yield from _of_file(value)
     elif re.match(r"multipart/|application/x-www-form", kind):
-        yield from _of_members(body, value, multipart=kind.startswith("multipart/"))
+        yield from _of_properties(body, value, multipart=kind.startswith("multipart/"))
     elif not re.search(r"json|\*", kind):
         if value is None or isinstance(value, list | dict):
             yield "no text"
@@ -120,7 +120,7 @@ def _of_charset(kind, value):
         yield "characters that the charset does not have"
 
 
-def _of_members(body, value, *, multipart):
+def _of_properties(body, value, *, multipart):
     if not isinstance(value, dict):
         if isinstance(value, list) or value is None or multipart:
             yield "a form or multipart body that is no object"

@@ -8,7 +8,17 @@ from urllib.parse import parse_qsl, quote, unquote, unquote_plus
 
 import wire_bodies
 from wire_bodies import take
-from wire_values import ABSENT, Place, kept, leaves, losses, read, read_items, read_members, says
+from wire_values import (
+    ABSENT,
+    Place,
+    leaves,
+    losses,
+    matches,
+    read,
+    read_items,
+    read_properties,
+    without_empty,
+)
 
 _PATH = Place(unquote)
 _QUERY = Place(unquote_plus)
@@ -101,10 +111,10 @@ def _literal(text):
 def _path_says(parameter, arguments, raw):
     if parameter is None:
         return False
-    want = kept(arguments[parameter.argument])
+    want = without_empty(arguments[parameter.argument])
     if want is ABSENT:
         return not raw
-    return says(_read_path(parameter, raw, want), want)
+    return matches(_read_path(parameter, raw, want), want)
 
 
 def _read_path(parameter, raw, hint):
@@ -113,7 +123,7 @@ def _read_path(parameter, raw, hint):
     if parameter.style == "matrix":
         return _matrix(parameter, raw[1:], hint) if raw.startswith(";") else ABSENT
     if isinstance(hint, dict) and parameter.explode and not parameter.media_type:
-        return read_members(raw.split(","), _PATH)
+        return read_properties(raw.split(","), _PATH)
     return read(parameter, raw, hint, _PATH)
 
 
@@ -121,7 +131,7 @@ def _label(parameter, raw, hint):
     if parameter.explode and isinstance(hint, list):
         return read_items(parameter, raw.split("."), hint, _PATH)
     if parameter.explode and isinstance(hint, dict):
-        return read_members(raw.split("."), _PATH)
+        return read_properties(raw.split("."), _PATH)
     return read(parameter, raw, hint, _PATH)
 
 
@@ -147,17 +157,19 @@ def _query_faults(operation, arguments, pieces):
             ambiguous = True
         wire, count = take(parameter, value, pairs, _QUERY)
         claimed += count
-        want = kept(value, deep=parameter.style == "deepObject" and not parameter.media_type)
+        want = without_empty(
+            value, deep=parameter.style == "deepObject" and not parameter.media_type
+        )
         if parameter.media_type and value is None:
             want = ABSENT
         elif parameter.media_type:
             want = value
-        yield from _told(parameter, wire, want, lost)
+        yield from _disagreements(parameter, wire, want, lost)
     if claimed != len(pairs) and not ambiguous:
         yield f"pairs beyond the arguments: {pairs!r:.300}"
 
 
-def _told(parameter, wire, want, lost):
+def _disagreements(parameter, wire, want, lost):
     if lost:
         yield f"~{lost[0]}"
     elif not _content_says(parameter, wire, want):
@@ -166,8 +178,8 @@ def _told(parameter, wire, want, lost):
 
 def _content_says(parameter, wire, want):
     if "json" in parameter.media_type and isinstance(want, str) and isinstance(wire, str):
-        return wire.startswith('"') and says(f"[{wire}]", [want])
-    return says(wire, want)
+        return wire.startswith('"') and matches(f"[{wire}]", [want])
+    return matches(wire, want)
 
 
 def _shares_names(parameter, value, listed, names, arguments):
@@ -194,7 +206,7 @@ def _shares_names(parameter, value, listed, names, arguments):
 
 
 def _querystring_faults(parameter, value, query):
-    want = kept(value)
+    want = without_empty(value)
     if "form-urlencoded" in parameter.media_type and isinstance(want, dict):
         pairs = parse_qsl(query, keep_blank_values=True)
         wire: Any = {}
@@ -206,7 +218,7 @@ def _querystring_faults(parameter, value, query):
             else [property_value]
             for name, property_value in want.items()
         }
-        if not says(wire, {name: items for name, items in flat.items() if items}):
+        if not matches(wire, {name: items for name, items in flat.items() if items}):
             yield f"query {query!r:.200} for {value!r:.200}"
     elif not _content_says(parameter, unquote(query) if query else ABSENT, want):
         yield f"query {query!r:.200} for {value!r:.200}"
@@ -220,15 +232,19 @@ def _header_faults(operation, arguments, recorded):
     for parameter in listed:
         value = arguments[parameter.argument]
         lost = list(losses(parameter, value, _RAW))
-        want = kept(value) if not parameter.media_type else (ABSENT if value is None else value)
+        want = (
+            without_empty(value)
+            if not parameter.media_type
+            else (ABSENT if value is None else value)
+        )
         raw = recorded.header(parameter.name)
         if raw is None or lost:
             wire: Any = ABSENT
         elif isinstance(want, dict) and parameter.explode and not parameter.media_type:
-            wire = read_members(raw.split(","), _RAW)
+            wire = read_properties(raw.split(","), _RAW)
         else:
             wire = read(parameter, raw, want, _RAW)
-        yield from _told(parameter, wire, want, lost)
+        yield from _disagreements(parameter, wire, want, lost)
 
 
 def _cookie_faults(operation, arguments, header):
@@ -246,11 +262,11 @@ def _cookie_faults(operation, arguments, header):
         place = _RAW if parameter.style == "cookie" else _COOKIE
         wire, count = take(parameter, value, pairs, place)
         claimed += count
-        want = kept(value)
+        want = without_empty(value)
         lost = list(losses(parameter, value, place))
         if parameter.allow_reserved and any("&" in text for text in leaves(value)):
             lost.append("allowReserved sends & as it is in a cookie")
         ambiguous = ambiguous or bool(lost)
-        yield from _told(parameter, wire, want, lost)
+        yield from _disagreements(parameter, wire, want, lost)
     if claimed != len(pairs) and not ambiguous:
         yield f"cookies beyond the arguments: {header!r:.200}"

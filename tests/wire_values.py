@@ -32,12 +32,12 @@ class Place(NamedTuple):
         return self.space if delimiter == " " else _ENCODED[delimiter]
 
 
-def kept(value, *, deep=False):
+def without_empty(value, *, deep=False):
     """Return what is left of a value where null and emptiness cannot be said."""
 
     def inner(item):
         if deep:
-            return kept(item, deep=True)
+            return without_empty(item, deep=True)
         return ABSENT if item is None else item
 
     if isinstance(value, list):
@@ -48,15 +48,17 @@ def kept(value, *, deep=False):
     return ABSENT if value is None else value
 
 
-def says(wire, value):
+def matches(wire, value):
     """Tell whether what was read says the same as a value, number for number."""
     if isinstance(wire, list):
-        return isinstance(value, list) and len(wire) == len(value) and all(map(says, wire, value))
+        return (
+            isinstance(value, list) and len(wire) == len(value) and all(map(matches, wire, value))
+        )
     if isinstance(wire, dict):
         return (
             isinstance(value, dict)
             and wire.keys() == value.keys()
-            and all(says(wire[name], value[name]) for name in value)
+            and all(matches(wire[name], value[name]) for name in value)
         )
     if wire is ABSENT or value is ABSENT or isinstance(value, str):
         return bool(wire == value)
@@ -167,7 +169,7 @@ def read_items(parameter, raws, hint, place):
     return [_item(parameter, raw, item, place) for raw, item in pairs]
 
 
-def read_members(raws, place):
+def read_properties(raws, place):
     pairs = [raw.partition("=") for raw in raws]
     return {place.decode(name): place.decode(text) for name, _, text in pairs}
 

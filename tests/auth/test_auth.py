@@ -6,7 +6,7 @@ import ssl
 import pytest
 from documents import document, operation
 from pydantic import SecretStr
-from servers.recorder import Answer
+from servers.recorder import CannedResponse
 
 from openapi_tools import CredentialsError, Settings, load_tools
 
@@ -174,7 +174,7 @@ async def test_a_refusal_names_the_schemes_that_lack_a_credential(
     security, credentials, message, status, recorder
 ):
     headers = [("Content-Type", "application/json"), ("Retry-After", "3")]
-    recorder.answer = Answer(status, headers, b'{"detail": "who are you?"}')
+    recorder.response = CannedResponse(status, headers, b'{"detail": "who are you?"}')
 
     result = await call_operation(recorder, security, credentials, anonymous=True)
 
@@ -237,7 +237,15 @@ async def test_a_function_is_asked_for_each_call_and_once_more_after_a_401(recor
         asked.append(f"token-{len(asked)}")
         return asked[-1]
 
-    recorder.answers.extend([Answer(), Answer(401), Answer(), Answer(401), Answer(401)])
+    recorder.responses.extend(
+        [
+            CannedResponse(),
+            CannedResponse(401),
+            CannedResponse(),
+            CannedResponse(401),
+            CannedResponse(401),
+        ]
+    )
     async with load_operation([{"bearer": []}], {"bearer": token}, recorder.url) as toolset:
         results = [await toolset["get_x"].execute({}) for _ in range(3)]
 
@@ -249,7 +257,7 @@ async def test_a_function_is_asked_for_each_call_and_once_more_after_a_401(recor
 
 
 async def test_an_equal_credential_is_not_sent_again_after_a_401(recorder):
-    recorder.answer.status = 401
+    recorder.response.status = 401
     result = await call_operation(recorder, [{"bearer": []}], {"bearer": lambda: SECRET})
 
     assert result.error["type"] == "auth"
@@ -265,8 +273,8 @@ CHALLENGES = [
 
 @pytest.mark.parametrize("challenge", CHALLENGES)
 async def test_a_challenge_that_cannot_be_answered_is_a_refusal(challenge, recorder, caplog):
-    recorder.answer.status = 401
-    recorder.answer.headers = [("WWW-Authenticate", challenge)]
+    recorder.response.status = 401
+    recorder.response.headers = [("WWW-Authenticate", challenge)]
     result = await call_operation(recorder, [{"digest": []}], {"digest": ("me", SECRET)})
 
     assert (result.error["type"], result.error["status"]) == ("auth", 401)
@@ -308,7 +316,7 @@ def test_a_key_without_the_word_that_its_description_names_is_a_warning(descript
 
 
 async def test_what_stands_behind_a_word_in_a_key_is_a_secret_too(recorder):
-    recorder.answer = Answer(body=b'{"seen": "s3cr3t-value"}')
+    recorder.response = CannedResponse(body=b'{"seen": "s3cr3t-value"}')
     result = await call_operation(recorder, [{"header": []}], {"header": f"Token {SECRET}"})
 
     assert result.output == {"seen": "***"}
@@ -329,13 +337,13 @@ async def test_what_stands_behind_a_word_in_a_key_is_a_secret_too(recorder):
 async def test_a_404_says_that_base_url_lacks_the_path_of_the_documents_server(
     server, base, meant, recorder
 ):
-    recorder.answer = Answer(status=404)
+    recorder.response = CannedResponse(status=404)
     servers = [{"url": server, "variables": {"host": {"default": "api.example"}}}]
     root = document({"/x": {"get": operation()}}, servers=servers)
     settings = Settings(base_url=recorder.url + base)
     async with load_tools(root, settings=settings) as toolset:
         result = await toolset["get_x"].execute({})
-        recorder.answers.append(Answer())
+        recorder.responses.append(CannedResponse())
         await toolset["get_x"].execute({})
         later = await toolset["get_x"].execute({})
 

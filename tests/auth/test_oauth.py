@@ -15,8 +15,8 @@ from urllib.parse import quote
 import pytest
 from servers.authorization import SECRET as APP_SECRET
 from servers.authorization import channel_to
-from servers.faults import Faults, answer, replying
-from servers.recorder import Answer, Recorder
+from servers.faults import Faults, make_response, reply_with
+from servers.recorder import CannedResponse, Recorder
 
 from openapi_tools.auth import authorization_server as channels
 from openapi_tools.auth.oauth2 import OAuth2
@@ -61,11 +61,11 @@ def shows_nothing(error):
 
 
 def reply_with_json(properties, **options):
-    return replying(answer(json.dumps(properties).encode(), JSON, **options))
+    return reply_with(make_response(json.dumps(properties).encode(), JSON, **options))
 
 
-def reply_with(*parts, **options):
-    return replying(answer(*parts, **options))
+def reply_once(*parts, **options):
+    return reply_with(make_response(*parts, **options))
 
 
 async def hangs(peer):
@@ -112,18 +112,18 @@ FAULTS = {
     "floods": (floods, "too_large", False),
     "resets": (resets, "connection", True),
     "cuts": (cuts, "connection", True),
-    "no http": (replying(b"nonsense\r\n\r\n"), "protocol", False),
-    "gzip bomb": (reply_with(BOMB, "Content-Encoding: gzip"), "too_large", False),
-    "no gzip": (reply_with(b"{}", "Content-Encoding: gzip"), "decode", False),
-    "unknown coding": (reply_with(b"{}", "Content-Encoding: br"), "decode", False),
-    "unavailable": (reply_with(b"down", status="503 Down"), "connection", True),
-    "too many": (reply_with(b"{}", "Retry-After: 7", status="429 Slow"), "rate_limited", True),
-    "html": (reply_with(b"<html>no</html>"), "protocol", False),
-    "empty": (reply_with(b""), "protocol", False),
-    "a list": (reply_with(b"[]"), "protocol", False),
-    "deep": (reply_with(b"[" * 100_000), "protocol", False),
-    "digits": (reply_with(b'{"expires_in":' + b"9" * 5000 + b"}"), "protocol", False),
-    "no text": (reply_with(b"\xff\xfe{"), "protocol", False),
+    "no http": (reply_with(b"nonsense\r\n\r\n"), "protocol", False),
+    "gzip bomb": (reply_once(BOMB, "Content-Encoding: gzip"), "too_large", False),
+    "no gzip": (reply_once(b"{}", "Content-Encoding: gzip"), "decode", False),
+    "unknown coding": (reply_once(b"{}", "Content-Encoding: br"), "decode", False),
+    "unavailable": (reply_once(b"down", status="503 Down"), "connection", True),
+    "too many": (reply_once(b"{}", "Retry-After: 7", status="429 Slow"), "rate_limited", True),
+    "html": (reply_once(b"<html>no</html>"), "protocol", False),
+    "empty": (reply_once(b""), "protocol", False),
+    "a list": (reply_once(b"[]"), "protocol", False),
+    "deep": (reply_once(b"[" * 100_000), "protocol", False),
+    "digits": (reply_once(b'{"expires_in":' + b"9" * 5000 + b"}"), "protocol", False),
+    "no text": (reply_once(b"\xff\xfe{"), "protocol", False),
     "no token": (reply_with_json({}), "protocol", False),
     **{str(members): (reply_with_json(members), "protocol", False) for members in WRONG},
 }
@@ -165,7 +165,8 @@ async def test_a_coded_response_is_decoded_and_bearer_is_written_in_any_case(kin
     body = gzip.compress(json.dumps({**GOOD, "token_type": kind}).encode())
 
     assert (
-        await ask_for_token(replying(answer(body, JSON, "Content-Encoding: gzip"))) == "good-token"
+        await ask_for_token(reply_with(make_response(body, JSON, "Content-Encoding: gzip")))
+        == "good-token"
     )
 
 
@@ -205,7 +206,7 @@ FORM = b"access_token=good-token&token_type=bearer&scope=repo%2Cuser&expires_in=
 async def test_a_token_may_come_as_a_form_under_any_media_type(kind, form):
     lines = [f"Content-Type: {kind}"] if kind else []
 
-    assert await ask_for_token(reply_with(form, *lines)) == "good-token"
+    assert await ask_for_token(reply_once(form, *lines)) == "good-token"
 
 
 @pytest.mark.parametrize(
@@ -217,7 +218,7 @@ async def test_a_token_may_come_as_a_form_under_any_media_type(kind, form):
     ],
 )
 async def test_another_form_is_no_token(form):
-    error = await ask_for_token(reply_with(form))
+    error = await ask_for_token(reply_once(form))
 
     assert error.kind == "protocol"
     assert shows_nothing(error)
@@ -226,7 +227,7 @@ async def test_another_form_is_no_token(form):
 async def test_a_refusal_may_come_as_a_form():
     form = b"error=bad_verification_code&error_description=The+code+passed+is+incorrect."
 
-    error = await ask_for_token(reply_with(form))
+    error = await ask_for_token(reply_once(form))
 
     assert "bad_verification_code (The code passed is incorrect)" in error.reason
 
@@ -281,14 +282,14 @@ async def test_an_error_code_is_quoted_if_it_is_one_with_status_200_too(code, st
 async def test_secrets_follow_no_redirect():
     async with Recorder() as sink:
         headers = (f"Location: {sink.url}/", "Set-Cookie: a=b")
-        error = await ask_for_token(replying(answer(b"{}", *headers, status="308 Go")))
+        error = await ask_for_token(reply_with(make_response(b"{}", *headers, status="308 Go")))
 
         assert error.kind == "redirect"
         assert sink.connections == 0
 
 
 async def test_a_server_that_asks_to_wait_is_left_alone():
-    busy = replying(answer(b"{}", "Retry-After: 9", status="429 Slow"))
+    busy = reply_with(make_response(b"{}", "Retry-After: 9", status="429 Slow"))
 
     assert "429" in (await ask_for_token(busy, times=5)).reason
 
@@ -309,7 +310,7 @@ async def test_a_token_that_the_process_before_a_fork_asks_for_is_not_waited_for
 
 async def test_a_server_that_gives_the_same_token_again_is_an_error_for_that_call_alone():
     body = b'{"access_token": "always-the-same", "token_type": "bearer"}'
-    async with Recorder(Answer(body=body)) as always, channel_to(always) as (channel, _):
+    async with Recorder(CannedResponse(body=body)) as always, channel_to(always) as (channel, _):
         source = TokenSource(OAuth2(**APP), SCHEME, "oauth")
         first = await source.token(channel)
         error = await refusal(source.token(channel, stale=first))

@@ -232,8 +232,8 @@ def test_other_words_tell_of_no_prefix(described):
 async def test_a_refusal_of_a_key_without_a_word_names_the_servers_own(
     challenge, key, is_suggested, recorder
 ):
-    recorder.answer.status = 401
-    recorder.answer.headers.append(("WWW-Authenticate", challenge))
+    recorder.response.status = 401
+    recorder.response.headers.append(("WWW-Authenticate", challenge))
 
     async with load_tools(api(HEADER), credentials={"k": key}, base_url=recorder.url) as toolset:
         result = await toolset.call("do", {})

@@ -5,7 +5,7 @@ import json
 import time
 
 import httpx
-from answering import BASE, BODY, DOCUMENT, QUERY, RESPONSE, URL
+from loopback import BASE, BODY, DOCUMENT, QUERY, RESPONSE, URL
 from published import GITHUB
 from pydantic_core import from_json, to_json
 from rows import Row, at_most

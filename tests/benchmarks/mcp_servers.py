@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from answering import DOCUMENT
+from loopback import DOCUMENT
 from mcp_messages import INITIALIZED, LIST, initialization
 from peers import find_python
 from timing import cpu_clock, memory_of

@@ -7,8 +7,8 @@ import time
 
 import httpx
 import peers
-from answering import DOCUMENT, URL, LoopbackServer
 from calling import METHODS, executing, options, requesting, seconds_of
+from loopback import DOCUMENT, URL, LoopbackServer
 from rows import Row, at_least, at_most
 from timing import samples
 

@@ -3,8 +3,8 @@
 import asyncio
 
 import httpx2
-from answering import BASE, DOCUMENT, RESPONSE, URL, LoopbackServer
 from calling import METHODS, executing, requesting, seconds_of
+from loopback import BASE, DOCUMENT, RESPONSE, URL, LoopbackServer
 from rows import Row, at_most
 from timing import samples
 

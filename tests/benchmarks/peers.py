@@ -12,9 +12,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NamedTuple
 
-from answering import DOCUMENT
 from calling import CALLS, named
 from loading import load_descriptions
+from loopback import DOCUMENT
 from published import GITHUB, MADE
 from rows import Row, at_least
 from timing import samples, timed

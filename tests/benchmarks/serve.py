@@ -14,8 +14,8 @@ import time
 from pathlib import Path
 
 import mcp_servers
-from answering import QUERY, LoopbackServer
 from loading import variables
+from loopback import QUERY, LoopbackServer
 from mcp_messages import HANDSHAKE, MODERN, Connection, ToolCall
 from published import GITHUB
 from rows import Row, at_most

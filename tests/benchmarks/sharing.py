@@ -9,9 +9,9 @@ from functools import partial
 from pathlib import Path
 
 import mcp_servers
-from answering import DOCUMENT, LoopbackServer
 from calling import executing, seconds_of
 from loading import variables
+from loopback import DOCUMENT, LoopbackServer
 from mcp_messages import LIST, MODERN, Connection, ToolCall
 from published import CORPUS, GITHUB
 from rows import Row, at_most, beside

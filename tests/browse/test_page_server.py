@@ -11,7 +11,7 @@ import pytest
 from browse_pages import MUSEUM, browsing, browsing_here
 from click.testing import CliRunner
 from documents import document, operation
-from servers.recorder import Answer, Recorder
+from servers.recorder import CannedResponse, Recorder
 
 from openapi_tools.cli import commands
 
@@ -279,7 +279,7 @@ async def test_credentials_are_sent_and_never_shown(tmp_path):
     scheme = {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}}
     spec = tmp_path / "pets.json"
     spec.write_text(json.dumps(document(paths, components={"securitySchemes": scheme})))
-    async with Recorder(Answer(body=json.dumps({"you": SECRET}).encode())) as api:
+    async with Recorder(CannedResponse(body=json.dumps({"you": SECRET}).encode())) as api:
 
         def execute_call():
             options = ("--credential", "key=$PAGE_KEY", "--base-url", api.url)

@@ -6,7 +6,7 @@ import sys
 from functools import partial
 
 import pytest
-from mcp_api import COMMAND, served
+from mcp_api import COMMAND, serve_process
 
 pytest.importorskip("fastapi", reason="fastapi is not installed")
 
@@ -315,7 +315,7 @@ async def test_a_changed_application_is_served_without_a_restart_over_stdio(shop
 async def test_a_changed_application_is_served_without_a_restart_over_http(shop):
     arguments = ("shop_plain:app", "--app-dir", str(shop), "--reload")
 
-    async with served(*arguments) as address, Client(address) as client:
+    async with serve_process(*arguments) as address, Client(address) as client:
         await edit_and_ask(client, shop)
 
 
@@ -326,7 +326,7 @@ async def test_a_changed_document_is_served_without_a_restart(tmp_path, museum):
     config.write_text('source = "museum.yaml"\n')
 
     for spec in (path, config):
-        async with served(str(spec), "--reload") as address, Client(address) as client:
+        async with serve_process(str(spec), "--reload") as address, Client(address) as client:
 
             async def ask(client=client):
                 return "list_things" in [tool.name for tool in (await client.list_tools()).tools]

@@ -4,7 +4,7 @@ import json
 import socket
 
 import pytest
-from servers.site import Said, Site
+from servers.site import Site, SiteResponse
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def server():
         status = 404 if asked.path.startswith("/nowhere") else 200
         seen = {"path": asked.path, "query": asked.query}
         kind = ("Content-Type", "application/json")
-        return Said(seen, status, (kind, ("X-Next-Page", "2")))
+        return SiteResponse(seen, status, (kind, ("X-Next-Page", "2")))
 
     with Site(respond) as running:
         yield running.url

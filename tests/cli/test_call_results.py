@@ -4,7 +4,7 @@ import json
 import sys
 
 import pytest
-from servers.site import Said, Site
+from servers.site import Site, SiteResponse
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 50
 ITEMS = [{"id": number, "name": f"n{number}", "more": None} for number in range(25)]
@@ -15,10 +15,10 @@ JSON = (("Content-Type", "application/json"),)
 LONG = b'{"text":  "' + b"word " * 400 + b'"}'
 LATIN = "é;1\n".encode("latin-1")
 BODIES = {
-    "picture": Said(PNG, headers=(("Content-Type", "image/png"),)),
-    "names": Said(["a", "b"], headers=JSON),
-    "long": Said(LONG, headers=JSON),
-    "latin": Said(LATIN, headers=(("Content-Type", "text/csv"),)),
+    "picture": SiteResponse(PNG, headers=(("Content-Type", "image/png"),)),
+    "names": SiteResponse(["a", "b"], headers=JSON),
+    "long": SiteResponse(LONG, headers=JSON),
+    "latin": SiteResponse(LATIN, headers=(("Content-Type", "text/csv"),)),
 }
 
 
@@ -26,14 +26,14 @@ def respond(asked):
     """Return an answer: a page of items, an echo, or a body of its name."""
     name = asked.path.rpartition("/")[2]
     if name == "broken" and asked.query.get("offset"):
-        return Said({"title": "out of order"}, 500, JSON)
+        return SiteResponse({"title": "out of order"}, 500, JSON)
     if name in ("items", "broken"):
         begin, size = int(asked.query.get("offset", 0)), int(asked.query.get("limit", 10))
         body = {"items": ITEMS[begin : begin + size], "total": len(ITEMS)}
-        return Said(body, headers=(*JSON, ("X-Request-Id", "r-1"), ("Set-Cookie", "a=b")))
+        return SiteResponse(body, headers=(*JSON, ("X-Request-Id", "r-1"), ("Set-Cookie", "a=b")))
     if name == "echo":
-        return Said({"got": asked.headers["X-Key"]}, headers=JSON)
-    return BODIES.get(name) or Said({"title": "no such thing"}, 404, JSON)
+        return SiteResponse({"got": asked.headers["X-Key"]}, headers=JSON)
+    return BODIES.get(name) or SiteResponse({"title": "no such thing"}, 404, JSON)
 
 
 @pytest.fixture(scope="module")

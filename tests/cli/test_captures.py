@@ -104,7 +104,7 @@ def test_plain_prints_on_a_terminal_what_a_pipe_gets(run, command):
     options = [captures.ROOT / spec, *words]
 
     piped = run(name, *options).stdout
-    plain = terminals.shown(name, *options, "--plain", width=60)
+    plain = terminals.run_in_terminal(name, *options, "--plain", width=60)
 
     assert plain == piped
-    assert terminals.shown(name, *options, width=60) != piped
+    assert terminals.run_in_terminal(name, *options, width=60) != piped

@@ -3,7 +3,7 @@
 import pytest
 import shells
 from documents import document
-from servers.site import Said, Site
+from servers.site import Site, SiteResponse
 
 from openapi_tools.cli.output import COMPLETION_VARIABLE
 from openapi_tools.loading import cache
@@ -151,7 +151,7 @@ def test_bash_gets_what_stands_behind_its_last_break(complete, dogs):
 
 def test_a_document_at_a_url_comes_from_the_cache_without_a_request(complete, run, tmp_path):
     body = document(PATHS, components=PARTS, **{"x-more": "x" * 70_000})
-    with Site(lambda _: Said(body, headers=(("ETag", '"1"'),))) as site:
+    with Site(lambda _: SiteResponse(body, headers=(("ETag", '"1"'),))) as site:
         before = complete(f"openapi-tools call {site.url}/openapi.json ")
         cache.offline = False
         run("list", f"{site.url}/openapi.json", env={"OPENAPI_TOOLS_CACHE_DIR": str(tmp_path)})
@@ -201,7 +201,7 @@ TYPED = [
     ],
 )
 def test_a_shell_completes_each_kind_of_word(shell, keys, end, tmp_path):
-    line, screen = shells.typed(shell, f"openapi-tools {keys}", tmp_path)
+    line, screen = shells.type_keys(shell, f"openapi-tools {keys}", tmp_path)
 
     assert line.endswith(end)
     assert "Traceback" not in screen
@@ -213,7 +213,7 @@ def test_a_shell_completes_each_kind_of_word(shell, keys, end, tmp_path):
 @pytest.mark.long
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_a_value_with_a_space_is_one_word_of_the_shell(shell, dogs, tmp_path):
-    line, _ = shells.typed(shell, f"openapi-tools list {dogs} --tag Sm\t", tmp_path)
+    line, _ = shells.type_keys(shell, f"openapi-tools list {dogs} --tag Sm\t", tmp_path)
 
     assert line.replace("\\", "").endswith("--tag Small pets")
 
@@ -234,7 +234,7 @@ def test_bash_is_offered_nothing_that_runs_or_ends_quotes(keys, end, write, tmp_
     operation = {"operationId": "run", "tags": tags, "parameters": [hue], "responses": {}}
     spec = write({"/runs": {"get": operation}})
 
-    line, _ = shells.typed("bash", f"openapi-tools {keys.replace('SPEC', str(spec))}", tmp_path)
+    line, _ = shells.type_keys("bash", f"openapi-tools {keys.replace('SPEC', str(spec))}", tmp_path)
 
     assert line.endswith(end)
     assert not (shells.ROOT / "ran").exists()

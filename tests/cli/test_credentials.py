@@ -5,7 +5,7 @@ import json
 
 import pytest
 from documents import document, operation
-from servers.site import Said, Site, running
+from servers.site import Site, SiteResponse, running
 
 SECRET = "s3cret_Value_7"  # which could be the name of a variable
 ENV = {"TOKEN": SECRET, "ME": "ann", "PASSWORD": SECRET, "PAIR": f"ann:{SECRET}", "EMPTY": ""}
@@ -47,10 +47,10 @@ def site():
     def respond(asked):
         seen = [asked.headers.get(name) for name in ("Authorization", "X-Key")]
         if not any(seen):
-            return Said("log in", 401)
+            return SiteResponse("log in", 401)
         if asked.path == "/openapi.json":
-            return Said(api())
-        return Said({"seen": seen})
+            return SiteResponse(api())
+        return SiteResponse({"seen": seen})
 
     with Site(respond) as running:
         yield running
@@ -171,7 +171,7 @@ def test_an_api_that_refuses_and_declares_nothing_names_the_options(refused, sit
 
 
 def test_the_error_for_another_origin_names_the_option_that_sends_credentials_there(run, site):
-    with Site(lambda _: Said(api(site.url))) as docs:
+    with Site(lambda _: SiteResponse(api(site.url))) as docs:
         arguments = ("call", f"{docs.url}/openapi.json", "get_it", "--bearer", "$TOKEN")
         refused = run(*arguments, env=ENV)
         option = f"--credential-origin {site.url}"
@@ -187,7 +187,9 @@ def test_the_error_for_another_origin_names_the_option_that_sends_credentials_th
 
 def test_what_was_read_without_credentials_is_reported(run):
     def respond(asked):
-        return Said("no", 401) if asked.headers.get("Authorization") else Said(api())
+        return (
+            SiteResponse("no", 401) if asked.headers.get("Authorization") else SiteResponse(api())
+        )
 
     with Site(respond) as running:
         result = run("list", f"{running.url}/openapi.json", "-v", "--bearer", "$TOKEN", env=ENV)

@@ -84,7 +84,9 @@ def test_without_output_the_next_step_is_named(run, write, seen):
 
 def test_evidence_stays_indented_on_a_narrow_terminal(write, seen):
     cassette = seen(*[entry({"id": 1, "born": 2020})] * 5)
-    written = terminals.shown("learn", write(PATHS), "--from", cassette, width=60, NO_COLOR="1")
+    written = terminals.run_in_terminal(
+        "learn", write(PATHS), "--from", cassette, width=60, NO_COLOR="1"
+    )
     evidence = [line for line in written.splitlines() if "calls.json:" in line]
     assert len(evidence) > 1
     assert all(line.startswith("    ") for line in evidence)

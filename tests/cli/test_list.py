@@ -106,8 +106,8 @@ def test_skipped_operations_are_counted_explained_and_in_the_json(run, write, wo
 
 
 def test_the_number_of_tools_is_reported_at_the_end(run, museum):
-    everything = terminals.shown("list", museum, TERM="dumb")
-    chosen = terminals.shown("list", museum, "--tag", "Tickets", TERM="dumb")
+    everything = terminals.run_in_terminal("list", museum, TERM="dumb")
+    chosen = terminals.run_in_terminal("list", museum, "--tag", "Tickets", TERM="dumb")
 
     assert everything.endswith("\n\n8 tools.\n")
     assert chosen.endswith("\n\n2 of 8 tools.\n")
@@ -152,7 +152,7 @@ def words_of(written):
 
 
 def test_paths_are_cut_in_the_middle_and_names_are_whole(specs):
-    written = terminals.shown("list", specs / "discord.json", width=120, TERM="dumb")
+    written = terminals.run_in_terminal("list", specs / "discord.json", width=120, TERM="dumb")
 
     lines = {words[0]: words[2] for words in words_of(written)[1:] if len(words) > 2}
     assert lines["get_application_command"] == "/applications/{\u2026}/commands/{command_id}"
@@ -163,14 +163,14 @@ def test_paths_are_cut_in_the_middle_and_names_are_whole(specs):
 
 
 def test_a_name_wider_than_its_column_has_a_line_of_its_own(specs):
-    written = words_of(terminals.shown("list", specs / "discord.json", TERM="dumb"))
+    written = words_of(terminals.run_in_terminal("list", specs / "discord.json", TERM="dumb"))
 
     place = written.index(["list_guild_application_command_permissions"])
     assert written[place + 1] == ["GET", "\u2026/permissions"]
 
 
 def test_a_narrow_terminal_gets_some_lines_for_each_tool(museum):
-    written = terminals.shown("list", museum, "--match", "buy", width=40, TERM="dumb")
+    written = terminals.run_in_terminal("list", museum, "--match", "buy", width=40, TERM="dumb")
 
     assert written == (
         "buy_museum_tickets\n"

@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 import httpx
 import pytest
 from servers.authorization import SECRET, running, server
-from servers.site import Said, Site
+from servers.site import Site, SiteResponse
 
 from openapi_tools.auth import login
 from openapi_tools.auth.token_store import TokenStore
@@ -234,7 +234,7 @@ def test_endpoints_elsewhere_need_a_yes_unless_the_person_names_them(server, bro
 
 def test_endpoints_of_a_document_from_another_origin_need_a_yes(server, browser, refused, path):
     options = ("--client-id", "public", "--token-file", path)
-    with Site(lambda _: Said(server.document)) as site:
+    with Site(lambda _: SiteResponse(server.document)) as site:
         assert refused("login", f"{site.url}/openapi.json", *options, messages=["add --yes"])
 
     assert (browser.urls, server.asked) == ([], {})
@@ -340,7 +340,7 @@ def test_where_a_device_begins_may_be_configured(server, declare, log_in):
 )
 def test_a_device_code_that_is_none_is_refused(server, log_in, properties):
     good = {"device_code": "d" * 20, "user_code": "ABCD", "expires_in": 0.2, "interval": 0.1}
-    server.device_answer = {**good, "verification_uri": "https://auth.example.com/", **properties}
+    server.device_response = {**good, "verification_uri": "https://auth.example.com/", **properties}
 
     done = log_in("--device")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from documents import document
-from servers.site import Said, Site
+from servers.site import Site, SiteResponse
 from servers.tls import Authority, TlsServer
 
 from openapi_tools import OpenAPIToolsError, generate_package, load_tools
@@ -78,10 +78,10 @@ def places(tmp_path_factory):
 def respond(asked):
     """Return a page, or the answer of an API that wants a token."""
     if asked.path in PAGES:
-        return Said(PAGES[asked.path], headers=(("Content-Type", "text/html"),))
+        return SiteResponse(PAGES[asked.path], headers=(("Content-Type", "text/html"),))
     if asked.path == "/it" and asked.headers["Authorization"] is None:
-        return Said({"message": "Requires authentication"}, 401)
-    return Said({"detail": "Not Found"}, 404)
+        return SiteResponse({"message": "Requires authentication"}, 401)
+    return SiteResponse({"detail": "Not Found"}, 404)
 
 
 HOURS = ("museum.yaml", "get_museum_hours")

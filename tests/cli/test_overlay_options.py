@@ -1,11 +1,16 @@
 """Overlays on the command line, and in packages that are generated."""
 
-from farms import YAML, farm, overlay, written
+from farms import YAML, farm, overlay, write_file
 
 
 def test_commands_take_overlays(run, refused, tmp_path):
-    spec, named = written(tmp_path / "farm.json", farm()), written(tmp_path / "overlay.yaml", YAML)
-    gone = written(tmp_path / "gone.json", overlay({"target": "$.paths['/hens']", "remove": True}))
+    spec, named = (
+        write_file(tmp_path / "farm.json", farm()),
+        write_file(tmp_path / "overlay.yaml", YAML),
+    )
+    gone = write_file(
+        tmp_path / "gone.json", overlay({"target": "$.paths['/hens']", "remove": True})
+    )
     options = ("--overlay", named, "--overlay", gone)
 
     listed = run("list", spec, *options)
@@ -14,17 +19,17 @@ def test_commands_take_overlays(run, refused, tmp_path):
     assert run("show", spec, "cows", *options).stdout.startswith("cows\nGET /cows\n\nCows of the")
     assert "1 tool, 0 skipped, 0 errors" in run("lint", spec, *options).stdout
     version = overlay({"target": "$", "update": {"openapi": "3.1.0"}})
-    whole, root = written(tmp_path / "whole.json", version), farm()
+    whole, root = write_file(tmp_path / "whole.json", version), farm()
     del root["openapi"]
-    without = written(tmp_path / "without.json", root)
+    without = write_file(tmp_path / "without.json", root)
     assert "3 tools, 0 skipped, 0 errors" in run("lint", without, "--overlay", whole).stdout
-    idle = written(tmp_path / "idle.json", overlay({"target": "$.x", "remove": True}))
+    idle = write_file(tmp_path / "idle.json", overlay({"target": "$.x", "remove": True}))
     noted = run("list", spec, "-v", "--overlay", idle).stderr
     assert "idle.json#/actions/0: '$.x' selects nothing" in noted
     refused("list", spec, "--overlay", "none.yaml", messages=["error: none.yaml: no such file."])
-    wrong = written(tmp_path / "wrong.json", overlay({"target": "x"}))
+    wrong = write_file(tmp_path / "wrong.json", overlay({"target": "x"}))
     refused("list", spec, "--overlay", wrong, messages=["wrong.json#/actions/0/target: 'x' is not"])
-    newer = written(tmp_path / "newer.json", {**overlay({"target": "$"}), "overlay": "9.0.0"})
+    newer = write_file(tmp_path / "newer.json", {**overlay({"target": "$"}), "overlay": "9.0.0"})
     refused(
         "list", spec, "--overlay", newer, messages=["newer.json#/overlay: '9.0.0' is not a version"]
     )
@@ -32,10 +37,10 @@ def test_commands_take_overlays(run, refused, tmp_path):
 
 def test_a_package_is_generated_with_overlays_and_drifts_with_them(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    written(tmp_path / "farm.json", farm())
-    path = written(tmp_path / "overlay.yaml", YAML)
+    write_file(tmp_path / "farm.json", farm())
+    path = write_file(tmp_path / "overlay.yaml", YAML)
     table = '[tool.openapi-tools.generate.farm]\nspec = "farm.json"\noutput = "out"\n'
-    written(tmp_path / "pyproject.toml", f'{table}overlays = ["overlay.yaml"]\n')
+    write_file(tmp_path / "pyproject.toml", f'{table}overlays = ["overlay.yaml"]\n')
 
     first, same = run("generate"), run("generate", "--check")
     command = ("generate", "farm.json", "--name", "farm", "--output", "out", "--check")

@@ -19,7 +19,7 @@ import httpx2
 import uvicorn
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
-from mcp_api import COMMAND, DOCUMENT, MODES, Api, served, written
+from mcp_api import COMMAND, DOCUMENT, MODES, Api, serve_process, write_document
 
 from openapi_tools import load_tools
 from openapi_tools.contracts.mcp import create_server
@@ -232,7 +232,7 @@ def post(host, port, **headers):
 
 @pytest.mark.long
 async def test_a_web_page_cannot_reach_the_server_by_a_name_of_its_own(museum):
-    async with served(str(museum), "--allow-host", "tools.example.com") as url:
+    async with serve_process(str(museum), "--allow-host", "tools.example.com") as url:
         place = urlsplit(url)
 
         async def status(**headers):
@@ -253,10 +253,10 @@ async def test_a_web_page_cannot_reach_the_server_by_a_name_of_its_own(museum):
 @pytest.mark.long
 @pytest.mark.parametrize("mode", MODES)
 async def test_the_api_gets_the_credential_of_the_server_alone(mode, api, tmp_path):
-    args = [written(tmp_path), "--base-url", api.url, "--credential", f"key={TOKEN}"]
+    args = [write_document(tmp_path), "--base-url", api.url, "--credential", f"key={TOKEN}"]
     headers = {"Authorization": CALLER, "X-Key": "mine", "Cookie": "a=b", "X-Trace": "t"}
     async with (
-        served(*args, env={"PET_KEY": SECRET}) as url,
+        serve_process(*args, env={"PET_KEY": SECRET}) as url,
         httpx2.AsyncClient(headers=headers, timeout=60) as web,
         Client(streamable_http_client(url, http_client=web), mode=mode) as client,
     ):
@@ -272,8 +272,15 @@ async def test_the_api_gets_the_credential_of_the_server_alone(mode, api, tmp_pa
 
 @pytest.mark.long
 async def test_no_more_sessions_are_open_than_allowed(api, tmp_path):
-    args = [written(tmp_path), "--base-url", api.url, "--no-stateless", "--max-sessions", "2"]
-    async with served(*args) as url, httpx2.AsyncClient(timeout=60, headers=ACCEPTED) as web:
+    args = [
+        write_document(tmp_path),
+        "--base-url",
+        api.url,
+        "--no-stateless",
+        "--max-sessions",
+        "2",
+    ]
+    async with serve_process(*args) as url, httpx2.AsyncClient(timeout=60, headers=ACCEPTED) as web:
         opened = [await web.post(url, content=lines(FIRST)) for _ in range(3)]
         session = {"Mcp-Session-Id": opened[0].headers["Mcp-Session-Id"]}
         left = await web.delete(url, headers=session)
@@ -298,7 +305,7 @@ EXIT_CODES = {"SIGINT": 130, "SIGTERM": 0, "closed input": 0}
 @pytest.mark.long
 @pytest.mark.parametrize("end", EXIT_CODES)
 async def test_the_end_of_stdio_ends_the_call_that_is_under_way(end, api, tmp_path):
-    process = await start_server(written(tmp_path), "--base-url", api.url)
+    process = await start_server(write_document(tmp_path), "--base-url", api.url)
     call = request(2, "tools/call", name="be_slow", arguments={"seconds": 60})
     process.stdin.write(lines(FIRST, READY, call).encode())
     await asyncio.wait_for(api.arrived.wait(), 30)
@@ -316,7 +323,7 @@ async def test_the_end_of_stdio_ends_the_call_that_is_under_way(end, api, tmp_pa
 
 
 async def test_a_client_that_died_leaves_no_traceback(tmp_path):
-    process = await start_server(written(tmp_path))
+    process = await start_server(write_document(tmp_path))
     process.stdin.write(lines(FIRST, READY).encode())
     await process.stdout.readline()
     process._transport.get_pipe_transport(1).close()
@@ -335,7 +342,7 @@ async def test_a_client_that_died_leaves_no_traceback(tmp_path):
 @pytest.mark.parametrize(("number", "mode"), [*zip(["SIGINT", "SIGTERM"], MODES, strict=True)])
 async def test_a_signal_ends_http_with_a_client_that_is_connected(number, mode, api, tmp_path):
     http_options = ("--transport", "http", "--port", "0")
-    process = await start_server(written(tmp_path), "--base-url", api.url, *http_options)
+    process = await start_server(write_document(tmp_path), "--base-url", api.url, *http_options)
     url = (await process.stderr.readline()).decode().split()[-1]
     async with (
         httpx2.AsyncClient(timeout=60) as web,

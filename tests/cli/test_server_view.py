@@ -7,7 +7,7 @@ import sys
 
 import pytest
 from documents import document, operation
-from servers.site import Said, Site
+from servers.site import Site, SiteResponse
 
 PATHS = {
     "/orders": {
@@ -235,7 +235,7 @@ def test_an_api_that_cannot_be_read_is_named_where_roles_need_its_names(run, tmp
 
 async def test_the_command_line_shows_what_the_server_shows(run, tmp_path, monkeypatch):
     pytest.importorskip("mcp", reason="mcp is not installed")
-    from team_servers import client_of, hosted
+    from team_servers import client_of, host_team
 
     text = TEAM.replace('tools = ["shop_list_*"]', 'users = ["eve"]\ntools = ["shop_list_*"]')
     text = text.replace(
@@ -245,7 +245,7 @@ async def test_the_command_line_shows_what_the_server_shows(run, tmp_path, monke
     for name in ("alice", "bob", "eve"):
         monkeypatch.setenv(name.upper(), f"token-of-{name}-0123456789")
     seen, displayed = {}, {}
-    async with hosted(team) as server:
+    async with host_team(team) as server:
         for name in ("alice", "bob", "eve"):
             headers = {"Authorization": f"Bearer token-of-{name}-0123456789"}
             async with client_of(server.url, headers=headers) as client:
@@ -269,7 +269,7 @@ MODE
 @pytest.fixture
 def shop_site(tmp_path):
     """Give a site that answers as the shop, and a function that runs a command line as a user."""
-    with Site(lambda _: Said([])) as site:
+    with Site(lambda _: SiteResponse([])) as site:
         other = 'mode = "exchange"\ntoken_url = "https://login.example.com/token"'
         team = write_team(tmp_path, site.url, shop=STATIC.replace("MODE", other))
 

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from servers.site import Said, Site
+from servers.site import Site, SiteResponse
 
 from openapi_tools.cli import create_command
 
@@ -91,7 +91,7 @@ def test_a_wrong_setting_is_reported_in_one_line(run, museum, options, message):
 
 
 def test_a_document_is_fetched_with_the_settings_for_connections(run, museum):
-    with Site(lambda _: Said(museum.read_bytes())) as site:
+    with Site(lambda _: SiteResponse(museum.read_bytes())) as site:
         address = f"{site.url}/museum.yaml"
         refused = run("lint", address, "--no-allow-private")
         read = run("lint", address)
@@ -101,7 +101,7 @@ def test_a_document_is_fetched_with_the_settings_for_connections(run, museum):
 
 
 def test_a_proxy_of_the_environment_is_used_when_asked_for_and_named_when_not(run, write):
-    with Site(lambda asked: Said({"by": "proxy", "host": asked.headers["Host"]})) as site:
+    with Site(lambda asked: SiteResponse({"by": "proxy", "host": asked.headers["Host"]})) as site:
         get = {"operationId": "get_it"}
         path = write({"/it": {"get": get}}, servers=[{"url": "http://api.invalid"}])
         env = {"HTTP_PROXY": site.url, "http_proxy": site.url, "NO_PROXY": "", "no_proxy": ""}

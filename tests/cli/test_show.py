@@ -221,7 +221,7 @@ def test_the_example_has_forms_for_files_and_objects_that_a_shell_takes(run, sen
 
 @pytest.mark.parametrize("width", [40, 80, 120, 200])
 def test_no_line_is_wider_than_the_terminal(order, width):
-    written = terminals.shown("show", order, "send", width=width, TERM="dumb")
+    written = terminals.run_in_terminal("show", order, "send", width=width, TERM="dumb")
 
     assert max(map(text_width, written.splitlines())) <= width
     for words in (".street", "string (date-time) or", "[].sku"):

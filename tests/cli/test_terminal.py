@@ -29,7 +29,7 @@ COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 def test_a_terminal_gets_colours_unless_it_is_told_otherwise(museum, command, env, has_colours):
     name, *args = command.split()
 
-    written = terminals.shown(name, museum, *args, **env)
+    written = terminals.run_in_terminal(name, museum, *args, **env)
 
     assert bool(COLOUR.search(written)) is has_colours
     assert "\x1b" not in COLOUR.sub("", written)
@@ -61,7 +61,7 @@ def pager(tmp_path):
     ],
 )
 def test_a_list_longer_than_the_screen_goes_through_the_pager(museum, pager, height, env, is_paged):
-    written = terminals.shown("list", museum, height=height, **{"PAGER": pager, **env})
+    written = terminals.run_in_terminal("list", museum, height=height, **{"PAGER": pager, **env})
 
     assert ("PAGED" in written) is is_paged
     assert "get_ticket_code" in written
@@ -117,8 +117,8 @@ CALL = ("call", "get_museum_hours", "limit=2", "--mock")
 
 def test_json_has_colours_on_a_terminal_and_is_the_same_without(museum):
     name, *rest = CALL
-    coloured = terminals.shown(name, museum, *rest)
-    plain = terminals.shown(name, museum, *rest, NO_COLOR="1")
+    coloured = terminals.run_in_terminal(name, museum, *rest)
+    plain = terminals.run_in_terminal(name, museum, *rest, NO_COLOR="1")
 
     assert '\x1b[34m\x1b[1m"date"\x1b[0m' in coloured
     assert COLOUR.sub("", coloured) == plain
@@ -173,7 +173,7 @@ def test_a_proof_has_its_headings_on_a_narrow_terminal(museum, tmp_path):
     document = tmp_path / "wrong.yaml"
     document.write_text("\n".join(lines))
 
-    written = terminals.shown("prove", document, "--tag", "Operations", width=60)
+    written = terminals.run_in_terminal("prove", document, "--tag", "Operations", width=60)
 
     assert COLOUR.sub("", written).splitlines()[0].split() == [
         "Tool",

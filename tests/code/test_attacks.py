@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from programs import DOCUMENT
-from servers.recorder import Answer, Recorder, _read_request
+from servers.recorder import CannedResponse, Recorder, _read_request
 
 from openapi_tools import CodeLimits, Context, Settings, load_tools, require_approval
 from openapi_tools.errors import ERROR_TYPES
@@ -24,7 +24,7 @@ SECRET = "code-mode-secret-7f3a"
 class Slow(Recorder):
     """Counts requests; `/print` is answered after a while, `/users/0` never."""
 
-    async def _answer_all(self, peer):
+    async def _serve_peer(self, peer):
         while True:
             request = await _read_request(peer._reader)
             self.requests.append(request)
@@ -35,7 +35,7 @@ class Slow(Recorder):
             if request.target == "/print":
                 await asyncio.sleep(0.3)
             echo = f'{{"key": "{SECRET}", "name": "u"}}'.encode()
-            await peer.write(Answer(body=echo).to_bytes())
+            await peer.write(CannedResponse(body=echo).to_bytes())
 
 
 ESCAPES = {

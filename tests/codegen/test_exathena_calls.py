@@ -14,8 +14,8 @@ from typing import Any
 from urllib.parse import quote, quote_plus, unquote
 
 import pytest
-from elixir import GOLDEN, compile_project, context, evaluate, made, module, needs_elixir
-from servers.recorder import Answer
+from elixir import GOLDEN, call_tools, compile_project, context, evaluate, module, needs_elixir
+from servers.recorder import CannedResponse
 
 from openapi_tools import Settings, load_tools
 
@@ -80,9 +80,9 @@ def compiled(tmp_path_factory):
 
 
 async def one(compiled, recorder, response, *, name="get_inventory", **options):
-    recorder.answers.append(response)
+    recorder.responses.append(response)
     arguments = options.pop("arguments", {})
-    (result,) = await made(compiled, [(name, arguments)], base_url=recorder.url, **options)
+    (result,) = await call_tools(compiled, [(name, arguments)], base_url=recorder.url, **options)
     return result
 
 
@@ -106,7 +106,7 @@ async def call_in_python(recorder, calls, credentials=CREDENTIALS):
 
 async def test_execute_sends_what_the_python_tool_sends(compiled, recorder):
     base = recorder.url + "/api/v3"
-    results = await made(compiled, SENT, base_url=base, credentials=CREDENTIALS)
+    results = await call_tools(compiled, SENT, base_url=base, credentials=CREDENTIALS)
     sent = [wire(request) for request in recorder.requests]
     recorder.requests.clear()
     await call_in_python(recorder, SENT)
@@ -118,7 +118,7 @@ async def test_execute_sends_what_the_python_tool_sends(compiled, recorder):
 async def test_arguments_that_do_not_fit_are_an_error_with_the_words_of_the_python_tool(
     compiled, recorder
 ):
-    actual = await made(compiled, REFUSED, base_url=recorder.url)
+    actual = await call_tools(compiled, REFUSED, base_url=recorder.url)
     results = await call_in_python(recorder, REFUSED)
 
     assert recorder.requests == []
@@ -157,12 +157,12 @@ async def test_what_is_no_json_is_an_error(compiled, recorder):
 async def test_ok_holds_a_string_whatever_the_api_sent(compiled, recorder, kind, body, text):
     headers = [("Content-Type", kind)] if kind else []
 
-    assert await one(compiled, recorder, Answer(headers=headers, body=body)) == ("ok", text)
+    assert await one(compiled, recorder, CannedResponse(headers=headers, body=body)) == ("ok", text)
 
 
 async def test_an_error_says_when_to_come_back_and_which_credential_is_missing(compiled, recorder):
-    busy = Answer(429, headers=[("Retry-After", "7")], body=b"")
-    denied = Answer(401, headers=[("Content-Type", "image/png")], body=b"\xff")
+    busy = CannedResponse(429, headers=[("Retry-After", "7")], body=b"")
+    denied = CannedResponse(401, headers=[("Content-Type", "image/png")], body=b"\xff")
 
     assert await one(compiled, recorder, busy) == (
         "error",
@@ -178,8 +178,8 @@ async def test_a_call_whose_credential_is_missing_is_not_sent(compiled, recorder
     calls = [("get_inventory", {}), ("get_pet_by_id", {"petId": 7}), ("get_user_by_name", {})]
     calls[2] = ("get_user_by_name", {"username": "u"})  # asks for none
     options = {"base_url": recorder.url, "anonymous": False}
-    actual = await made(compiled, calls, **options)
-    other = await made(compiled, calls, **options, credentials={"petstore_auth": "t0ken"})
+    actual = await call_tools(compiled, calls, **options)
+    other = await call_tools(compiled, calls, **options, credentials={"petstore_auth": "t0ken"})
     results = await call_in_python(recorder, calls, credentials={})
 
     end = "; the request was not sent. Set it in `credentials` of config :petstore_tools."
@@ -213,13 +213,16 @@ async def test_what_the_api_repeats_of_a_credential_is_masked(compiled, recorder
     secret = "s3Cr/et+'\"<&=;x"
     echo = repeat(secret)
     credentials = {"api_key": secret, "petstore_auth": f"user:{secret}"}
-    responses = [Answer(body=f"a {echo} b".encode()), Answer(403, body=f"{echo}".encode())]
-    responses += [Answer(headers=[("Content-Type", "image/png")], body=echo.encode())]
-    responses += [Answer(headers=[("Content-Type", f"x/{echo}")], body=b"\xff")]
-    responses += [Answer(body=b"x" * 240 + echo.encode())]
-    recorder.answers.extend(responses)
+    responses = [
+        CannedResponse(body=f"a {echo} b".encode()),
+        CannedResponse(403, body=f"{echo}".encode()),
+    ]
+    responses += [CannedResponse(headers=[("Content-Type", "image/png")], body=echo.encode())]
+    responses += [CannedResponse(headers=[("Content-Type", f"x/{echo}")], body=b"\xff")]
+    responses += [CannedResponse(body=b"x" * 240 + echo.encode())]
+    recorder.responses.extend(responses)
     options = {"base_url": recorder.url, "credentials": credentials, "max_output_chars": 250}
-    results = await made(compiled, [("get_inventory", {})] * len(responses), **options)
+    results = await call_tools(compiled, [("get_inventory", {})] * len(responses), **options)
 
     assert [kind for kind, _ in results] == ["ok", "error", "ok", "ok", "ok"]
     assert "***" in results[0][1]
@@ -238,14 +241,14 @@ async def test_text_without_a_credential_is_left_alone(compiled, recorder):
     # The first is too short to be looked for.
     credentials = {"api_key": "key", "petstore_auth": "t0ken"}
     options = {"base_url": recorder.url, "credentials": credentials}
-    recorder.answers.append(Answer(body=body.encode()))
+    recorder.responses.append(CannedResponse(body=body.encode()))
 
-    assert await made(compiled, [("get_inventory", {})], **options) == [("ok", body)]
+    assert await call_tools(compiled, [("get_inventory", {})], **options) == [("ok", body)]
 
 
 async def test_a_failing_connection_is_an_error_that_warns_of_a_second_call(compiled):
     nowhere = {"base_url": "http://127.0.0.1:1"}
-    results = await made(compiled, [("get_inventory", {}), ("place_order", {})], **nowhere)
+    results = await call_tools(compiled, [("get_inventory", {}), ("place_order", {})], **nowhere)
 
     assert results == [
         ("error", "GET /store/inventory: the connection failed (econnrefused)."),
@@ -254,8 +257,8 @@ async def test_a_failing_connection_is_an_error_that_warns_of_a_second_call(comp
 
 
 async def test_a_call_ends_in_time(compiled, recorder):
-    recorder.answer = Answer(raw=b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n")
-    ((kind, text),) = await made(
+    recorder.response = CannedResponse(raw=b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n")
+    ((kind, text),) = await call_tools(
         compiled, [("place_order", {})], base_url=recorder.url, timeout=200
     )
 
@@ -264,12 +267,14 @@ async def test_a_call_ends_in_time(compiled, recorder):
 
 
 async def test_a_large_response_is_an_error_and_a_long_text_is_cut(compiled, recorder):
-    large = await one(compiled, recorder, Answer(body=b"x" * 100), max_response_bytes=99)
-    cut = await one(compiled, recorder, Answer(body=b"x" * 100), max_output_chars=10)
+    large = await one(compiled, recorder, CannedResponse(body=b"x" * 100), max_response_bytes=99)
+    cut = await one(compiled, recorder, CannedResponse(body=b"x" * 100), max_output_chars=10)
     left = await one(
-        compiled, recorder, Answer(headers=[("Content-Type", "image/png")], body=b"x" * 100),
+        compiled,
+        recorder,
+        CannedResponse(headers=[("Content-Type", "image/png")], body=b"x" * 100),
         max_output_chars=100,
-    )  # fmt: skip
+    )
 
     assert large == ("error", "GET /store/inventory returned 200 with more than 99 bytes.")
     assert cut == ("ok", "x" * 10 + "\n... cut: 10 of 100 characters")
@@ -277,15 +282,15 @@ async def test_a_large_response_is_an_error_and_a_long_text_is_cut(compiled, rec
 
 
 async def test_redirects_are_followed_inside_the_origin_only_and_only_for_reads(compiled, recorder):
-    def to(where: str) -> Answer:
-        return Answer(307, headers=[("Location", where)], body=b"")
+    def to(where: str) -> CannedResponse:
+        return CannedResponse(307, headers=[("Location", where)], body=b"")
 
-    recorder.answers += [to("/store/inventory/?a=1#b"), Answer(body=b'"there"')]
-    (followed,) = await made(compiled, [("get_inventory", {})], base_url=recorder.url)
+    recorder.responses += [to("/store/inventory/?a=1#b"), CannedResponse(body=b'"there"')]
+    (followed,) = await call_tools(compiled, [("get_inventory", {})], base_url=recorder.url)
     other = await one(compiled, recorder, to("http://127.0.0.2:9/x"))
     posted = await one(compiled, recorder, to("/x"), name="place_order")
-    recorder.answers += [to(f"/{number}") for number in range(6)]
-    (circle,) = await made(compiled, [("get_inventory", {})], base_url=recorder.url)
+    recorder.responses += [to(f"/{number}") for number in range(6)]
+    (circle,) = await call_tools(compiled, [("get_inventory", {})], base_url=recorder.url)
 
     reason = "was redirected and that is not followed: "
     assert followed == ("ok", '"there"')

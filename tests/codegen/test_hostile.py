@@ -8,12 +8,12 @@ from documents import document, operation
 from hostile_documents import CODE, MARK, MARKUP, NAMES, PAYLOADS, RUN, hostile, schema
 from hostile_packages import (
     assert_harmless,
+    describe_toolset,
     files_of,
     generate,
     generated_soundly,
     harmless_files,
     import_all,
-    said_by,
 )
 from literal_values import TRICKY
 from packages import imported
@@ -49,7 +49,7 @@ def judge(texts, folder, layout):
             wrong[name] = repr(error)
     assert outside(folder) == before
     for name, description in import_all(packages, folder / "cwd").items():
-        if description != said_by(load_tools(hostile(texts[name]))):
+        if description != describe_toolset(load_tools(hostile(texts[name]))):
             wrong[name] = "what is read back is not what was loaded"
     return wrong
 

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from documents import document
 from output_folders import marks
-from packages import SPECS, bytes_in, differences, imported, said
+from packages import SPECS, bytes_in, describe_tools, differences, imported
 
 from openapi_tools import Select, generate_package, load_tools
 
@@ -154,9 +154,9 @@ def test_a_selection_changes_nothing_in_the_tools_that_are_left(name, tmp_path):
     whole, selected = classes_in(tmp_path / "all"), classes_in(tmp_path / "some")
 
     with imported(tmp_path / "some", "api_tools") as package:
-        facts = said(package.load())
+        facts = describe_tools(package.load())
 
-    assert differences(facts, said(loaded.select(select))) == []
+    assert differences(facts, describe_tools(loaded.select(select))) == []
     assert len(selected) == len(select.names)
     # A schema that several tools share may be left with one of them, and moves there.
     changed = {name for name, text in selected.items() if text != whole[name]}

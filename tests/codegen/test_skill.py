@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings, strategies
 from markdown_it import MarkdownIt
 from output_folders import files_in, nothing_changes
 from packages import ROOT
-from servers.site import Said, Site
+from servers.site import Site, SiteResponse
 from skill_rules import (
     assert_front_matter,
     assert_skill,
@@ -310,7 +310,7 @@ def test_a_copy_keeps_the_address_that_its_document_came_from(tmp_path, version,
         info = {"title": "Shop", "version": "1"}
         base = {"basePath": servers[0]["url"]} if servers else {}
         source = {"swagger": "2.0", "info": info, "paths": paths, **base}
-    with Site(lambda _: Said(source)) as site:
+    with Site(lambda _: SiteResponse(source)) as site:
         generate_package(f"{site.url}/shop.json", tmp_path / "shop", target="skill")
         expected = str(load_tools(f"{site.url}/shop.json")["a"].preview({}).url)
 

@@ -9,7 +9,7 @@ import httpx
 import jsonschema
 import pytest
 from click.testing import CliRunner
-from packages import ROOT, Coordinator, imported, said
+from packages import ROOT, Coordinator, describe_tools, imported
 
 from openapi_tools import Select, Settings, SettingsError, aload_tools, generate_package, load_tools
 from openapi_tools.cli import commands
@@ -182,7 +182,10 @@ async def test_a_call_sends_fixed_values_under_their_own_names(origin, generated
 
 
 def test_a_generated_package_says_what_the_loaded_tools_say(generated):
-    assert said(generated.load())["tools"] == said(load_configured(CONFIG))["tools"]
+    assert (
+        describe_tools(generated.load())["tools"]
+        == describe_tools(load_configured(CONFIG))["tools"]
+    )
 
 
 @pytest.mark.parametrize("argument", ["currency", "near", "count", "q"])

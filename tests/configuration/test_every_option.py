@@ -60,7 +60,7 @@ ITEMS = [{"id": n, "name": f"n{n}", "url": f"/items/{n}", "note": None} for n in
 class Row(NamedTuple):
     """A configuration, a call, and what comes of it.
 
-    `target` is the request's, `body` its content, `answer` the output, None for any; `shown` tells
+    `target` is the request's, `body` its content, `output` its own, None for any; `is_visible` tells
     whether a model sees the option.
     """
 
@@ -69,8 +69,8 @@ class Row(NamedTuple):
     arguments: dict
     target: str
     body: str = ""
-    answer: object = None
-    shown: Callable | None = None
+    output: object = None
+    is_visible: Callable | None = None
 
 
 def lacks(argument):
@@ -87,21 +87,21 @@ ROWS = {
     "prefix": Row({"prefix": "my_"}, "my_list_items", QUERY, "/items?q=x"),
     "description": Row(
         about(description="Look."), "list_items", QUERY, "/items?q=x",
-        shown=lambda tool: tool.description == "Look.",
+        is_visible=lambda tool: tool.description == "Look.",
     ),
-    "hide": Row(about(hide=["page"]), "list_items", QUERY, "/items?q=x", shown=lacks("page")),
+    "hide": Row(about(hide=["page"]), "list_items", QUERY, "/items?q=x", is_visible=lacks("page")),
     "fixed": Row(
         about(fixed={"limit": 7}), "list_items", QUERY, "/items?q=x&limit=7",
-        shown=lacks("limit"),
+        is_visible=lacks("limit"),
     ),
     "defaults": Row(about(defaults={"q": "all"}), "list_items", {}, "/items?q=all"),
     "an argument's name": Row(
         about(arguments={"q": {"name": "words"}}), "list_items", {"words": "x"}, "/items?q=x",
-        shown=lacks("q"),
+        is_visible=lacks("q"),
     ),
     "an argument's description": Row(
         about(arguments={"q": {"description": "Words."}}), "list_items", QUERY, "/items?q=x",
-        shown=lambda tool: tool.input_schema["properties"]["q"]["description"] == "Words.",
+        is_visible=lambda tool: tool.input_schema["properties"]["q"]["description"] == "Words.",
     ),
     "media_type": Row(
         about("add_item", media_type="application/x-www-form-urlencoded"), "add_item",
@@ -113,7 +113,7 @@ ROWS = {
     ),
     "read_only": Row(
         about("add_item", read_only=True), "add_item", {"name": "a"}, "/items", body='{"name":"a"}',
-        shown=lambda tool: tool.annotations["readOnlyHint"],
+        is_visible=lambda tool: tool.annotations["readOnlyHint"],
     ),
     "destructive": Row(about(destructive=True), "list_items", QUERY, "/items?q=x"),
     "idempotent": Row(
@@ -123,15 +123,15 @@ ROWS = {
     "wait": Row(about(wait=2.0), "list_items", QUERY, "/items?q=x"),
     "drop": Row(
         about(answer={"drop": ["url", "n*"]}), "list_items", QUERY, "/items?q=x",
-        answer=[{"id": item["id"]} for item in ITEMS],
+        output=[{"id": item["id"]} for item in ITEMS],
     ),
     "answers": Row(
         {"answers": {"drop": ["url"], "nulls": False}}, "list_items", QUERY, "/items?q=x",
-        answer=[{"id": item["id"], "name": item["name"]} for item in ITEMS],
+        output=[{"id": item["id"], "name": item["name"]} for item in ITEMS],
     ),
     "fields": Row(
         about(answer={"fields": "[].{n: name}"}), "list_items", QUERY, "/items?q=x",
-        answer=[{"n": item["name"]} for item in ITEMS],
+        output=[{"n": item["name"]} for item in ITEMS],
     ),
     "pages": Row(
         about(pages={"style": "page", "argument": "page", "size": "limit"}), "list_items",
@@ -145,11 +145,11 @@ def serving():
     """Return a client whose answers are items, and the list of its requests."""
     sent = []
 
-    def answer(request):
+    def respond(request):
         sent.append(request)
         return httpx.Response(200, json=ITEMS)
 
-    return httpx.AsyncClient(transport=httpx.MockTransport(answer)), sent
+    return httpx.AsyncClient(transport=httpx.MockTransport(respond)), sent
 
 
 def describe_tool(tool):
@@ -157,7 +157,7 @@ def describe_tool(tool):
 
 
 async def describe_and_call(toolset, row):
-    """Return what a tool says, and the text of its answer."""
+    """Return what a tool says, and the text of its result."""
     return describe_tool(toolset[row.name]), str(await toolset[row.name].execute(row.arguments))
 
 
@@ -188,7 +188,7 @@ SURFACES = {
 
 
 async def outcome(surface, row, folder):
-    """Return what is shown, the request and the answer of one call through a surface."""
+    """Return what is shown, the request and the result of one call through a surface."""
     client, sent = serving()
     if surface == "generated":
         generate_package(DOCUMENT, folder, name="optional", config=row.config)
@@ -218,12 +218,12 @@ async def test_an_option_means_the_same_everywhere(surface, option, tmp_path):
     assert definition["description"] == expected[0]["description"]
     assert definition["schema"]["properties"] == expected[0]["schema"]["properties"]
     assert definition["hints"] in (None, expected[0]["hints"])
-    if row.answer is not None:
-        assert json.loads(text.partition("\n\n")[0]) == row.answer
+    if row.output is not None:
+        assert json.loads(text.partition("\n\n")[0]) == row.output
 
 
-@pytest.mark.parametrize("option", [option for option, row in ROWS.items() if row.shown])
+@pytest.mark.parametrize("option", [option for option, row in ROWS.items() if row.is_visible])
 def test_an_option_changes_what_a_model_sees(option):
     row = ROWS[option]
 
-    assert row.shown(load_tools(DOCUMENT, config=row.config)[row.name])
+    assert row.is_visible(load_tools(DOCUMENT, config=row.config)[row.name])

@@ -34,7 +34,7 @@ def fixing(value, name="token", tool="do"):
 async def test_the_value_is_sent_and_shown_nowhere(location, value, recorder, caplog):
     caplog.set_level(logging.DEBUG)
     seen = []
-    recorder.answer.body = json.dumps({"you": SECRET}).encode()
+    recorder.response.body = json.dumps({"you": SECRET}).encode()
     settings = Settings(
         base_url=recorder.url,
         approve=lambda preview: seen.append(preview) or True,

@@ -35,7 +35,7 @@ from amplifier_core.validation.structural import ToolStructuralTests
 from obligations import GENERATED, NAMES, SPEC
 from packages import imported
 from pet_shop import PNG
-from servers.recorder import Answer
+from servers.recorder import CannedResponse
 
 from openapi_tools import Settings, SettingsError, load_tools, require_approval
 from openapi_tools.common.json_values import dump_json
@@ -47,7 +47,7 @@ BASE_PATH = "/api/v3"
 SECRET = "hunter2"
 PET = {"id": 3, "name": "Rêx", "photoUrls": [], "tags": None}
 IMAGE = f"[image: image/png, {len(PNG)} bytes]"
-NO_PET = Answer(status=404, body=b'{"message": "no such pet"}')
+NO_PET = CannedResponse(status=404, body=b'{"message": "no such pet"}')
 PLAN = {"session": {"orchestrator": {"module": "loop-test"}, "context": {"module": "context-test"}}}
 WITH_SPEC = {"spec": str(SPEC)}
 
@@ -172,23 +172,23 @@ async def read_display(loop, coordinator, result):
 
 
 def typed_response(media_type, body):
-    return Answer(headers=[("Content-Type", media_type)], body=body)
+    return CannedResponse(headers=[("Content-Type", media_type)], body=body)
 
 
 DISPLAYED = {
-    "object": (Answer(body=json.dumps(PET).encode()), PET, dump_json(PET)),
-    "list": (Answer(body=b"[]"), [], "[]"),
-    "zero": (Answer(body=b"0"), 0, "0"),
-    "false": (Answer(body=b"false"), False, "false"),
+    "object": (CannedResponse(body=json.dumps(PET).encode()), PET, dump_json(PET)),
+    "list": (CannedResponse(body=b"[]"), [], "[]"),
+    "zero": (CannedResponse(body=b"0"), 0, "0"),
+    "false": (CannedResponse(body=b"false"), False, "false"),
     "text": (typed_response("text/plain", "né\nja".encode()), "né\nja", "né\nja"),
     "empty text": (typed_response("text/plain", b""), None, "Success"),
-    "nothing": (Answer(status=204, headers=[]), None, "Success"),
+    "nothing": (CannedResponse(status=204, headers=[]), None, "Success"),
     "image": (typed_response("image/png", PNG), IMAGE, IMAGE),
 }
 
 
 async def call_pet(tools, recorder, response):
-    recorder.answer = response
+    recorder.response = response
     result = await tools["get_pet_by_id"].execute({"petId": 3, "_tool_call_id": "call-1"})
     assert isinstance(result, CoreResult)
     assert sorted(type(result).model_fields) == ["content", "error", "output", "success"]
@@ -281,7 +281,7 @@ async def test_a_call_is_reported_to_the_hooks_with_little_and_no_secret(
         name = f"get_pet_by_id:{event}"
         coordinator.hooks.register(name, fail, 0, f"fail {event}")
         coordinator.hooks.register(name, hear, 1, f"hear {event}")
-    recorder.answers += [Answer(), Answer(status=500, body=SECRET.encode())]
+    recorder.responses += [CannedResponse(), CannedResponse(status=500, body=SECRET.encode())]
     inputs = [{"petId": 3, "_tool_call_id": "1"}, {"petId": 3, "_tool_call_id": "2"}, {}]
 
     successes = [(await tools["get_pet_by_id"].execute(arguments)).success for arguments in inputs]
@@ -463,8 +463,8 @@ async def test_a_session_runs_a_call_an_error_a_parameterless_call_and_parallel_
         [make_call("f", "get_pet_by_id", petId="three")],
     )  # fmt: skip
     bodies = [json.dumps(PET).encode(), b'{"sold": 2}', b"[]", b"[]"]
-    recorder.answers += [Answer(body=body) for body in bodies]
-    recorder.answers.insert(1, NO_PET)
+    recorder.responses += [CannedResponse(body=body) for body in bodies]
+    recorder.responses.insert(1, NO_PET)
     await coordinator.mount("providers", provider, name="scripted")
 
     answer = await session.execute("do it")

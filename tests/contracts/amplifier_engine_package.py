@@ -16,7 +16,7 @@ import pytest
 from amplifier_core import ToolResult as CoreResult
 from amplifier_core.loader import ModuleLoader
 from amplifier_core.validation import ToolValidator
-from servers.recorder import Answer
+from servers.recorder import CannedResponse
 
 from openapi_tools import generate_package
 from openapi_tools.common.json_values import dump_json
@@ -79,9 +79,9 @@ def shim(folder, monkeypatch):
 @pytest.fixture
 def config(recorder, monkeypatch):
     monkeypatch.setenv("MUSEUM_PASSWORD", "hunter2")
-    recorder.answers += [
-        Answer(body=json.dumps(HOURS).encode()),
-        Answer(status=201, body=b'{"eventId": "1"}'),
+    recorder.responses += [
+        CannedResponse(body=json.dumps(HOURS).encode()),
+        CannedResponse(status=201, body=b'{"eventId": "1"}'),
     ]
     credentials = {"MuseumPlaceholderAuth": ["me", "${MUSEUM_PASSWORD}"]}
     return {"base_url": recorder.url, "credentials": credentials}

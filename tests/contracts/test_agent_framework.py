@@ -224,7 +224,7 @@ def test_what_a_client_writes_into_a_schema_stays_with_its_tool(shop):
 
 
 async def test_a_program_reads_an_error_as_data(shop, recorder):
-    recorder.answer = NOT_FOUND
+    recorder.response = NOT_FOUND
     reading = Reading()
     agent, model = agent_of(shop, [("get_pet", {"petId": 9})], middleware=[reading])
 
@@ -238,7 +238,7 @@ async def test_a_program_reads_an_error_as_data(shop, recorder):
 
 
 async def test_a_chat_client_that_omits_images_and_a_restored_session_have_a_text(shop, recorder):
-    recorder.answer = PHOTO
+    recorder.response = PHOTO
     agent, _ = agent_of(shop, [("get_photo", {"petId": 1})])
     session = AgentSession()
     await agent.run("Show.", session=session)

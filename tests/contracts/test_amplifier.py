@@ -262,7 +262,7 @@ async def test_a_hostile_coordinator_and_a_hostile_id_raise_nothing(recorder, ar
 
 
 async def test_both_loops_show_the_line_about_the_next_page(shop, recorder):
-    recorder.answers += [PAGE, PICTURE]
+    recorder.responses += [PAGE, PICTURE]
     page = translate_result(await shop["get_pet"].execute({"petId": 7}))
     picture = translate_result(await shop["get_photo"].execute({"petId": 7}))
 

@@ -13,7 +13,7 @@ import httpx
 import pytest
 from document_examples import example_responses
 from jsonschema import Draft202012Validator
-from tools.answering import answering
+from tools.handlers import load_with_handler
 
 from openapi_tools.configuration.tool_shape import ToolShape
 from openapi_tools.model import AnswerShape
@@ -97,7 +97,7 @@ async def read_examples(entry, shape):
         return httpx.Response(example.status, content=content, headers=headers)
 
     settings = {"anonymous": True, "response_schemas": True, **SHAPES[shape]}
-    toolset, _ = answering(entry.file, respond, settings=settings)
+    toolset, _ = load_with_handler(entry.file, respond, settings=settings)
     tools = corpus.tools_by_place(toolset)
     examples = {}
     for example in example_responses(toolset.document, entry.version):

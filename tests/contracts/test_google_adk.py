@@ -8,8 +8,8 @@ import httpx
 import pytest
 from conformance import Asking
 from documents import document
-from pet_shop import found
-from tools.answering import answering
+from pet_shop import pet_response
+from tools.handlers import load_with_handler
 
 from openapi_tools import Context, SettingsError, load_tools, require_approval
 from openapi_tools.testing.conformance_tests import Seen
@@ -144,7 +144,7 @@ async def test_a_setting_declares_responses():
     schema = {"type": "array", "items": {"type": "integer"}}
     content = {"application/json": {"schema": schema}}
     get = {"operationId": "ids", "responses": {"200": {"description": "ok", "content": content}}}
-    toolset, _ = answering(
+    toolset, _ = load_with_handler(
         document({"/x": {"get": get}}),
         lambda _: httpx.Response(200, json=[1]),
         settings={"response_schemas": True},
@@ -159,7 +159,7 @@ async def test_a_setting_declares_responses():
 
 
 async def test_a_toolset_has_a_prefix_a_filter_and_a_life_cycle(shop, recorder):
-    recorder.answer = found(3)
+    recorder.response = pet_response(3)
     toolset = OperationToolset(shop, tool_filter=["get_pet"], tool_name_prefix="shop")
     conversation = Conversation([toolset], [call("shop_get_pet", petId=3)])
 

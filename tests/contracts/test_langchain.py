@@ -8,7 +8,7 @@ import jsonschema_rs
 import pytest
 from conformance import MINE, Conformance
 from documents import operation, tools, with_body
-from pet_shop import DOCUMENT, NOT_FOUND, found
+from pet_shop import DOCUMENT, NOT_FOUND, pet_response
 
 from openapi_tools import Context, Settings, SettingsError, load_tools, require_approval
 from openapi_tools.contracts.langchain import inline_references, to_structured_tools
@@ -94,7 +94,7 @@ class TestLangChain(Conformance):
 
 
 async def test_without_a_tool_call_the_content_is_given(shop, recorder):
-    recorder.answers += [found(3), NOT_FOUND]
+    recorder.responses += [pet_response(3), NOT_FOUND]
     tool = by_name(shop)["get_pet"]
 
     assert await tool.ainvoke({"petId": 3}) == '{"id":3,"name":"Rex"}'
@@ -149,7 +149,7 @@ async def test_guardrails_see_the_config_where_no_context_is_given(shop):
 
 
 async def test_invoke_works_where_no_event_loop_runs(shop, recorder):
-    recorder.answer = found(3)
+    recorder.response = pet_response(3)
     tool = by_name(shop)["get_pet"]
 
     for _ in range(2):

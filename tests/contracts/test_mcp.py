@@ -10,7 +10,7 @@ import pytest
 from conformance import Conformance
 from documents import document, operation
 from pet_shop import DOCUMENT as SHOP
-from tools.answering import answering
+from tools.handlers import load_with_handler
 
 from openapi_tools import Settings, SettingsError, ToolResult, load_tools, require_approval
 from openapi_tools.contracts import mcp as module
@@ -85,7 +85,7 @@ class TestStatelessMCP(OverMCP):
 def client_of(paths, response=None, *, mode="auto", toolset=None, **options):
     """Return a client in memory whose calls get one answer."""
     reply = response or httpx.Response(200, json={})
-    toolset = toolset or answering(document(paths), lambda _: reply)[0]
+    toolset = toolset or load_with_handler(document(paths), lambda _: reply)[0]
     return Client(create_server(toolset), mode=mode, **options)
 
 

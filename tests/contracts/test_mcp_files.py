@@ -6,7 +6,7 @@ import io
 import httpx
 import pytest
 from documents import document, operation
-from tools.answering import answering
+from tools.handlers import load_with_handler
 
 from openapi_tools import FolderStore, load_tools
 from openapi_tools.auth.oauth2 import OAuth2
@@ -39,7 +39,9 @@ def tools(folder, *, size=None, **options):
             return httpx.Response(200, json=LIKE)
         return httpx.Response(200, content=SCAN[:size], headers={"Content-Type": "image/tiff"})
 
-    return answering(document(PATHS), respond, settings={"download_dir": folder, **options})[0]
+    return load_with_handler(
+        document(PATHS), respond, settings={"download_dir": folder, **options}
+    )[0]
 
 
 async def test_a_response_links_to_its_file_and_the_server_reads_it(mode, tmp_path):

@@ -22,7 +22,7 @@ import httpx2
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.server.streamable_http import EventMessage, EventStore
-from mcp_api import MODES, hosted
+from mcp_api import MODES, host_server
 
 LEGACY, MODERN = "2025-11-25", "2026-07-28"
 BOTH, JSON, EVENTS = "application/json, text/event-stream", "application/json", "text/event-stream"
@@ -116,7 +116,7 @@ class Peer:
 async def peer_of(server, era, *, capabilities=(), **options):
     """Give a bare client of a server, in one of the eras."""
     async with (
-        hosted(server, **ERAS[era], **options) as url,
+        host_server(server, **ERAS[era], **options) as url,
         httpx2.AsyncClient(timeout=60) as web,
     ):
         peer = Peer(web, url, era)
@@ -458,7 +458,7 @@ async def test_a_slow_call_keeps_its_connection_through_nginx(
 
     api.seconds = 3
     async with (
-        hosted(api.server()) as url,
+        host_server(api.server()) as url,
         gateway(tmp_path, url) as outer,
         httpx2.AsyncClient(timeout=60) as web,
         Client(streamable_http_client(outer, http_client=web), mode=mode) as client,
@@ -487,7 +487,7 @@ async def test_the_client_of_fastmcp_gets_progress_and_asks_its_user(api, mode, 
     api.seconds = 1
     server = api.server(require_approval())
     async with (
-        hosted(server) as url,
+        host_server(server) as url,
         fastmcp.Client(url, mode=mode, progress_handler=note, elicitation_handler=ask) as client,
     ):
         slow = await client.call_tool("a", {})

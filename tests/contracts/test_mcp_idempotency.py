@@ -6,7 +6,7 @@ import json
 import anyio
 import pytest
 from documents import document, operation
-from servers.recorder import Answer, Held
+from servers.recorder import CannedResponse, Held
 
 from openapi_tools import Settings, load_tools, require_approval
 from openapi_tools.contracts.mcp import create_server
@@ -40,7 +40,10 @@ async def call_tool(client, name="add_pet", arguments=None, **meta):
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", [KEY, "idempotencyKey"])
 async def test_a_repeat_with_the_key_gets_the_first_result(recorder, mode, name):
-    recorder.answers += [Answer(201, body=b'{"id": 7}'), Answer(201, body=b'{"id": 8}')]
+    recorder.responses += [
+        CannedResponse(201, body=b'{"id": 7}'),
+        CannedResponse(201, body=b'{"id": 8}'),
+    ]
     async with pets(recorder.url) as toolset, Client(create_server(toolset), mode=mode) as client:
         results = [await call_tool(client, **{name: "k1"}) for _ in range(3)]
         other = await call_tool(client, **{name: "k2"})
@@ -103,7 +106,7 @@ async def test_reads_and_calls_without_a_key_are_sent_each_time(recorder):
 
 @pytest.mark.parametrize("mode", MODES)
 async def test_a_write_is_finished_for_a_client_that_has_left(mode):
-    async with Held(Answer(201, body=b'{"id": 7}')) as api, pets(api.url) as toolset:
+    async with Held(CannedResponse(201, body=b'{"id": 7}')) as api, pets(api.url) as toolset:
         server = create_server(toolset)
 
         async def leave():

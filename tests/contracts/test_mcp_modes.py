@@ -12,7 +12,7 @@ pytest.importorskip("mcp", reason="mcp is not installed")
 import httpx2
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
-from mcp_api import COMMAND, MODES, Api, Person, connected, served, texts, written
+from mcp_api import COMMAND, MODES, Api, Person, connected, serve_process, texts, write_document
 
 WAYS = [
     *(("memory", mode) for mode in MODES),
@@ -111,13 +111,13 @@ async def test_a_client_runs_programs(transport, mode, api, tmp_path):
 @pytest.mark.long
 @pytest.mark.parametrize("mode", MODES)
 async def test_clients_of_a_server_do_not_see_the_variables_of_others(mode, api, tmp_path):
-    args = [written(tmp_path), "--base-url", api.url, "--mode", "code", "--no-stateless"]
+    args = [write_document(tmp_path), "--base-url", api.url, "--mode", "code", "--no-stateless"]
 
     async def run(client, code):
         result = await client.call_tool("run_code", {"code": code})
         return texts(result)[0]
 
-    async with served(*args) as url, httpx2.AsyncClient(timeout=60) as web:
+    async with serve_process(*args) as url, httpx2.AsyncClient(timeout=60) as web:
         place = streamable_http_client(url, http_client=web)
         other = streamable_http_client(url, http_client=web)
         async with Client(place, mode=mode) as one, Client(other, mode=mode) as two:
@@ -143,7 +143,7 @@ async def test_clients_of_a_server_do_not_see_the_variables_of_others(mode, api,
 )
 async def test_the_end_of_a_server_ends_its_programs(end, program, api, tmp_path):
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), asyncio.subprocess.PIPE)
-    args = ["serve", written(tmp_path), "--base-url", api.url, "--mode", "code"]
+    args = ["serve", write_document(tmp_path), "--base-url", api.url, "--mode", "code"]
     process = await asyncio.create_subprocess_exec(*COMMAND, *args, **pipes)
     who = {"protocolVersion": "2025-11-25", "capabilities": {}}
     who["clientInfo"] = {"name": "t", "version": "1"}

@@ -9,8 +9,8 @@ from typing import Literal
 import pytest
 from corpus import ABSENT, FOLDER
 from hostile_documents import PAYLOADS, hostile
-from mcp_api import DOCUMENT, hosted, written
-from mcp_api import served as serve
+from mcp_api import DOCUMENT, host_server, write_document
+from mcp_api import serve_process as serve
 from skill_rules import assert_front_matter, assert_skill, list_examples, split_front_matter
 
 from openapi_tools import Toolset, load_tools
@@ -218,7 +218,7 @@ async def test_fastmcps_client_accepts_the_skill():
     skills = pytest.importorskip("fastmcp.skills", reason="this fastmcp has no skills")
     extensions = [skills.SkillsClientExtension()]
     async with (
-        hosted(create_skill_server()) as url,
+        host_server(create_skill_server()) as url,
         fastmcp.Client(url, extensions=extensions) as client,
     ):
         (entry,) = await client.list_skills()
@@ -236,7 +236,10 @@ async def test_the_command_serve_has_a_skill(tmp_path):
     fastmcp = pytest.importorskip("fastmcp", reason="fastmcp is not installed")
     skills = pytest.importorskip("fastmcp.skills", reason="this fastmcp has no skills")
     extensions = [skills.SkillsClientExtension()]
-    async with serve(written(tmp_path)) as url, fastmcp.Client(url, extensions=extensions) as one:
+    async with (
+        serve(write_document(tmp_path)) as url,
+        fastmcp.Client(url, extensions=extensions) as one,
+    ):
         (entry,) = await one.list_skills()
 
     assert entry.uri == URI

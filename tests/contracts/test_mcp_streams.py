@@ -17,7 +17,7 @@ pytest.importorskip("mcp", reason="mcp is not installed")
 import httpx2
 from mcp import Client, MCPError, types
 from mcp.client.streamable_http import streamable_http_client
-from mcp_api import MODES, Person, client_of, hosted, texts
+from mcp_api import MODES, Person, client_of, host_server, texts
 
 LARGEST = 256_000
 """Characters of an output; some texts of this length are too large for a client as JSON twice."""
@@ -127,7 +127,7 @@ async def test_a_question_does_not_wait_for_the_answer():
 
     toolset = tools_of(respond_with(value))
     toolset.add_input_guardrails([require_approval()])
-    async with hosted(create_server(toolset)) as url, httpx2.AsyncClient(timeout=60) as web:
+    async with host_server(create_server(toolset)) as url, httpx2.AsyncClient(timeout=60) as web:
         place = streamable_http_client(url, http_client=web)
         async with Client(place, mode="legacy", elicitation_callback=Person()) as client:
             result = await client.call_tool("b", {})
@@ -140,7 +140,7 @@ async def test_a_question_does_not_wait_for_the_answer():
 async def post_message(toolset, message, **headers):
     """Give the answer to a message in a handshake version, before its body has been read."""
     async with (
-        hosted(create_server(toolset), stateless_http=True) as url,
+        host_server(create_server(toolset), stateless_http=True) as url,
         httpx2.AsyncClient(timeout=60) as web,
         web.stream("POST", url, json=message, headers={**ACCEPTED, **headers}) as response,
     ):
@@ -179,7 +179,7 @@ async def test_a_session_is_opened_and_closed_and_has_its_own_stream():
         },
     }
     async with (
-        hosted(create_server(tools_of(respond_with({})))) as url,
+        host_server(create_server(tools_of(respond_with({})))) as url,
         httpx2.AsyncClient(headers=ACCEPTED, timeout=60) as web,
     ):
         opened = await web.post(url, json=opening)
@@ -238,7 +238,7 @@ async def test_a_client_that_leaves_before_the_response_harms_nobody(caplog):
         return httpx.Response(200, json={})
 
     app = create_server(tools_of(respond))
-    async with hosted(app, stateless_http=True) as url, httpx2.AsyncClient(timeout=60) as web:
+    async with host_server(app, stateless_http=True) as url, httpx2.AsyncClient(timeout=60) as web:
         call = asyncio.create_task(web.post(url, json=CALL, headers=ACCEPTED))
         await asyncio.wait_for(arrived.wait(), 30)
         call.cancel()

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from documents import document, operation
-from servers.faults import Faults, answer, replying
+from servers.faults import Faults, make_response, reply_with
 
 from openapi_tools import Settings, load_tools
 from openapi_tools.contracts.mcp import create_server
@@ -45,24 +45,35 @@ class Odd(NamedTuple):
 
 
 CASES = {
-    "OK": Odd(replying(answer(b"OK", TYPE)), "OK"),
-    "no coding": Odd(replying(answer(b'{"a":1}', TYPE, "Content-Encoding: utf-8")), '{"a":1}'),
+    "OK": Odd(reply_with(make_response(b"OK", TYPE)), "OK"),
+    "no coding": Odd(
+        reply_with(make_response(b'{"a":1}', TYPE, "Content-Encoding: utf-8")), '{"a":1}'
+    ),
     "a broken coding": Odd(
-        replying(answer(b'{"a":1}', TYPE, "Content-Encoding: gzip")), "could not be read"
+        reply_with(make_response(b'{"a":1}', TYPE, "Content-Encoding: gzip")), "could not be read"
     ),
     "GBK": Odd(
-        replying(answer("北京".encode("gbk"), "Content-Type: text/csv; charset=GBK")), "北京"
+        reply_with(make_response("北京".encode("gbk"), "Content-Type: text/csv; charset=GBK")),
+        "北京",
     ),
-    "see other": Odd(replying(answer(b"", "Location: /jobs/7", status="303 Other")), "/jobs/7"),
+    "see other": Odd(
+        reply_with(make_response(b"", "Location: /jobs/7", status="303 Other")), "/jobs/7"
+    ),
     "a signed address": Odd(
-        replying(answer(b"", f"Location: {SIGNED}", status="302 Found")), SIGNED, "", "get", "302"
+        reply_with(make_response(b"", f"Location: {SIGNED}", status="302 Found")),
+        SIGNED,
+        "",
+        "get",
+        "302",
     ),
     "moved": Odd(
-        replying(answer(b"", "Location: /x/", status="307 Moved"), answer(b'{"a":1}', TYPE)),
+        reply_with(
+            make_response(b"", "Location: /x/", status="307 Moved"), make_response(b'{"a":1}', TYPE)
+        ),
         '{"a":1}',
     ),
     "elsewhere": Odd(
-        replying(answer(b"", f"Location: {SIGNED}", status="302 Found")),
+        reply_with(make_response(b"", f"Location: {SIGNED}", status="302 Found")),
         "https://cdn.example/f.zip and not followed",
         "redirect",
     ),

@@ -7,7 +7,7 @@ import json
 import corpus
 import pytest
 from conformance import Asking
-from pet_shop import found
+from pet_shop import pet_response
 
 from openapi_tools import Context, load_tools, require_approval
 from openapi_tools.testing.conformance_tests import Seen
@@ -179,7 +179,7 @@ async def test_no_person_is_asked_about_invalid_arguments(shop, recorder):
 
 
 async def test_a_model_corrects_itself_and_the_run_ends_with_its_words(shop, recorder):
-    recorder.answer = found(3)
+    recorder.response = pet_response(3)
     script = [call("get_pet", "1", {"petId": "x"})], [call("get_pet", "2", {"petId": 3})]
 
     result = await Runner.run(agent_of(shop, *script), "Go.", run_config=CONFIG)

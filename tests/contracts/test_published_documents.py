@@ -6,7 +6,7 @@ import httpx
 import pytest
 from corpus import entries, parameters
 from pet_shop import BIG, published
-from tools.answering import answering
+from tools.handlers import load_with_handler
 
 from openapi_tools import Settings, load_tools
 from openapi_tools.testing import sample
@@ -146,7 +146,7 @@ async def test_mcp_lists_every_tool_and_calls_each_third(entry):
 
     from openapi_tools.contracts.mcp import create_server
 
-    toolset, _ = answering(entry.file, respond, settings={"anonymous": True})
+    toolset, _ = load_with_handler(entry.file, respond, settings={"anonymous": True})
     server, called, good = create_server(toolset), list(toolset)[::3], 0
     async with mcp.Client(server, mode="auto") as client:
         listed = await client.list_tools()

@@ -5,7 +5,7 @@ import copy
 
 import pytest
 from conformance import Asking
-from pet_shop import DOCUMENT, PHOTO, found
+from pet_shop import DOCUMENT, PHOTO, pet_response
 
 from openapi_tools import Context, Select, load_tools, require_approval
 from openapi_tools.contracts.pydantic_ai import to_tools
@@ -92,7 +92,7 @@ class TestPydanticAI(Asking):
 
 
 async def test_what_was_said_can_be_stored_and_read_again(shop, recorder):
-    recorder.answers += [found(3), PHOTO]
+    recorder.responses += [pet_response(3), PHOTO]
     script = [[call("get_pet", petId=3), call("get_photo", "2", petId=3)]]
     agent = Agent(scripted(*script), tools=to_tools(shop))
 
@@ -137,7 +137,7 @@ async def test_reads_run_beside_each_other_and_the_rest_alone(shop, recorder):
 async def test_arguments_that_are_no_object_are_an_error_in_words_and_end_no_run(
     shop, recorder, args, words, approval
 ):
-    recorder.answer = found(3)
+    recorder.response = pet_response(3)
     wrong = [[ToolCallPart("get_pet", args, "1")]] * 4
     rule = Select(names="get_pet") if approval else None
 

@@ -3,14 +3,14 @@
 import httpx
 import pytest
 from documents import document, operation
-from tools.answering import answering
+from tools.handlers import load_with_handler
 
 from openapi_tools.contracts.mcp import create_server
 
 pytest.importorskip("mcp", reason="mcp is not installed")
 
 from mcp import Client
-from mcp_api import COMMAND, MODES, Api, written
+from mcp_api import COMMAND, MODES, Api, write_document
 
 PET = {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]}
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -53,7 +53,7 @@ RESPONSES = {
 
 
 def pets(response, **settings):
-    toolset, _ = answering(DOCUMENT, lambda _: response, settings=settings)
+    toolset, _ = load_with_handler(DOCUMENT, lambda _: response, settings=settings)
     return toolset
 
 
@@ -101,7 +101,7 @@ async def test_fastmcps_client_reads_what_serve_declares(tmp_path):
     transports = pytest.importorskip("fastmcp.client.transports", reason="no fastmcp")
     async with Api() as api:
         options = ["--base-url", api.url, "--response-schemas"]
-        command, *arguments = [*COMMAND, "serve", written(tmp_path), *options]
+        command, *arguments = [*COMMAND, "serve", write_document(tmp_path), *options]
         server = transports.StdioTransport(command=command, args=arguments)
         async with fastmcp.Client(server) as client:
             schemas = {tool.name: tool.output_schema for tool in await client.list_tools()}

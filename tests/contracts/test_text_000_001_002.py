@@ -17,7 +17,7 @@ import jsonschema
 import pytest
 from obligations import GENERATED, KINDS, ROOT, module, petstore
 from packages import Coordinator, imported
-from servers.recorder import Answer
+from servers.recorder import CannedResponse
 
 from openapi_tools import SettingsError, ToolCall, ToolResult
 
@@ -112,7 +112,7 @@ def test_00x_a_result_has_the_three_fields_and_their_defaults():
 
 
 async def test_00x_a_success_has_its_output_its_call_and_no_error(tools, recorder):
-    recorder.answer = Answer(body=b'{"sold": 2}')
+    recorder.response = CannedResponse(body=b'{"sold": 2}')
 
     result = await tools["get_inventory"].execute({"_tool_call_id": "call-1"})
 
@@ -126,10 +126,14 @@ async def test_00x_a_success_has_its_output_its_call_and_no_error(tools, recorde
     assert "metadata" not in dumped
 
 
-NOT_HTTP = Answer(raw=b"no http\r\n\r\n")
+NOT_HTTP = CannedResponse(raw=b"no http\r\n\r\n")
 FAILURES = [
-    (Answer(status=500, body=b'{"message": "out of order"}'), "http", "500.*: out of order"),
-    (Answer(status=404), "http", "404"),
+    (
+        CannedResponse(status=500, body=b'{"message": "out of order"}'),
+        "http",
+        "500.*: out of order",
+    ),
+    (CannedResponse(status=404), "http", "404"),
     (NOT_HTTP, "protocol", "."),
 ]
 
@@ -138,7 +142,7 @@ FAILURES = [
 async def test_00x_a_failure_is_an_error_whose_message_says_why(
     tools, recorder, response, kind, words
 ):
-    recorder.answer = response
+    recorder.response = response
 
     result = await tools["get_inventory"].execute({})
 
@@ -218,7 +222,7 @@ async def test_00x_a_name_is_unique_across_mounted_tools(mount):
 
 async def test_00x_a_mount_plan_configures_the_tools(mount, recorder):
     coordinator = Coordinator()
-    recorder.answer = Answer(body=json.dumps(["x" * 50] * 50).encode())
+    recorder.response = CannedResponse(body=json.dumps(["x" * 50] * 50).encode())
     config = {
         "base_url": f"{recorder.url}/v9",
         "credentials": {"api_key": "k3y"},

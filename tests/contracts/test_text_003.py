@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 from obligations import GENERATED, KINDS, petstore
 from packages import imported
 from pet_shop import PHOTO, PNG
-from servers.recorder import Answer
+from servers.recorder import CannedResponse
 
 from openapi_tools import (
     CallError,
@@ -28,12 +28,12 @@ from openapi_tools.tools.session import open_session
 
 SOLD = ToolCall(id="c1", name="find_pets_by_status", arguments={"status": "sold"})
 PETS = [{"id": 7, "name": "Zoë"}]
-FOUND = Answer(body=json.dumps(PETS).encode())
+FOUND = CannedResponse(body=json.dumps(PETS).encode())
 
 
 @pytest.fixture(params=KINDS)
 def toolset(request, recorder):
-    recorder.answer = FOUND
+    recorder.response = FOUND
     with petstore(request.param, recorder.url) as toolset:
         yield toolset
 
@@ -51,8 +51,8 @@ def sent_requests(recorder):
 
 
 async def test_the_output_is_a_list_of_contents(tool, recorder):
-    missing = Answer(404, body=b'{"message": "no such pet"}')
-    recorder.answers += [FOUND, PHOTO, missing]
+    missing = CannedResponse(404, body=b'{"message": "no such pet"}')
+    recorder.responses += [FOUND, PHOTO, missing]
 
     texts, (image,), (failed,) = [(await tool(SOLD, Context())).as_content() for _ in range(3)]
 
@@ -149,7 +149,7 @@ def noting(steps, failing=(), base=OperationTool):
 @pytest.fixture
 def make_tool(recorder):
     """Makes a tool of a subclass with these members."""
-    recorder.answer = FOUND
+    recorder.response = FOUND
     with imported(GENERATED, "petstore_tools") as package:
         session = open_session(Settings(base_url=recorder.url, anonymous=True))
         yield lambda **attributes: type("Sub", (package.FindPetsByStatus,), attributes)(session)
@@ -278,7 +278,7 @@ async def test_a_function_for_errors_can_be_added(tool, recorder):
     tool.add_on_error_func(explain)
     context = Context()
     fine = await tool(SOLD, context)
-    recorder.answer = Answer(503)
+    recorder.response = CannedResponse(503)
     failed = await tool(SOLD, context)
 
     assert (fine.is_error, str(failed)) == (False, "the shop is closed.")

@@ -8,8 +8,17 @@ import re
 from pathlib import Path
 
 import pytest
-from elixir import GOLDEN, STUBS, compile_project, elixir, evaluate, made, module, needs_elixir
-from servers.recorder import Answer
+from elixir import (
+    GOLDEN,
+    STUBS,
+    call_tools,
+    compile_project,
+    elixir,
+    evaluate,
+    module,
+    needs_elixir,
+)
+from servers.recorder import CannedResponse
 
 from openapi_tools import load_tools
 
@@ -74,17 +83,19 @@ async def test_004_only_tools_that_read_are_parallel_safe(compiled, toolset):
 async def test_004_ok_holds_text_that_needs_no_more_writing(compiled, recorder):
     body = b'{"id": 3, "name": "R\xc3\xa9x", "tags": ["\\u0041"]}'
 
-    recorder.answer = Answer(body=body)
+    recorder.response = CannedResponse(body=body)
 
-    results = await made(compiled, [("get_inventory", {})], base_url=recorder.url)
+    results = await call_tools(compiled, [("get_inventory", {})], base_url=recorder.url)
 
     assert results == [("ok", body.decode())]
 
 
 async def test_004_error_holds_words_that_a_model_can_act_on(compiled, recorder):
-    recorder.answer = Answer(404, body=b'{"message": "Pet not found"}')
+    recorder.response = CannedResponse(404, body=b'{"message": "Pet not found"}')
 
-    ((kind, text),) = await made(compiled, [("get_pet_by_id", {"petId": 7})], base_url=recorder.url)
+    ((kind, text),) = await call_tools(
+        compiled, [("get_pet_by_id", {"petId": 7})], base_url=recorder.url
+    )
 
     assert (kind, text) == (
         "error",
@@ -122,7 +133,7 @@ def test_004_the_behaviour_is_that_of_the_text(shared):
 
 
 async def test_004_halt_is_kept_for_what_no_other_call_can_mend(compiled):
-    ((kind, text),) = await made(compiled, [("get_inventory", {})], base_url="ftp://x")
+    ((kind, text),) = await call_tools(compiled, [("get_inventory", {})], base_url="ftp://x")
 
     assert kind == "halt"
     assert "base_url" in text

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import hostile_documents
 from fuzz.budget import Harness, nothing_reached
 from fuzz.mutations import CHANGED, TAMPERED, Tampered
-from hostile_packages import assert_harmless, files_of, import_all, said_by
+from hostile_packages import assert_harmless, describe_toolset, files_of, import_all
 from hypothesis import strategies as st
 
 from openapi_tools import Settings, generate_package, load_tools
@@ -62,7 +62,9 @@ def check_packages(plans):
                 packages.append((name, output, "museum_tools"))
         assert [path.name for path in folder.iterdir()] in ([], ["out"])
         for name, description in import_all(packages, folder / "cwd").items() if packages else ():
-            assert description == said_by(load_tools(sources[name], settings=Settings(cache=False)))
+            assert description == describe_toolset(
+                load_tools(sources[name], settings=Settings(cache=False))
+            )
 
 
 def _generated(source, output, layout):

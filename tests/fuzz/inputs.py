@@ -155,7 +155,7 @@ def make_value(value):
 
 
 class Reply(NamedTuple):
-    """What a server answers."""
+    """A response of the server."""
 
     status: int
     headers: tuple[tuple[str, str], ...]
@@ -163,7 +163,7 @@ class Reply(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A case: which tool, what it is given (`made` of it), and what the server answers."""
+    """A case: which tool, what it is given (`make_value` of it), and the response of the server."""
 
     tool: str
     given: Any

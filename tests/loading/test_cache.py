@@ -12,7 +12,7 @@ import httpx
 import hypothesis
 import platformdirs
 import pytest
-from cached import is_from_cache, kept
+from cached import cached_files, is_from_cache
 from documents import document, operation
 from fuzz.mutations import TAMPERED
 
@@ -73,7 +73,7 @@ def check_same(source):
 @pytest.mark.parametrize("read", [Path, Path.read_bytes, Path.read_text])
 def test_from_the_cache_a_document_has_the_same_tools(read, eager):
     assert is_from_cache(check_same(read(MUSEUM)))
-    assert len(kept(eager)) == 1
+    assert len(cached_files(eager)) == 1
 
 
 @pytest.mark.long
@@ -82,7 +82,7 @@ def test_from_the_cache_a_document_has_the_same_tools(read, eager):
 def test_from_the_cache_a_published_document_has_the_same_tools(entry, eager):
     first, again = load_tools(entry.file), load_tools(entry.file)
 
-    assert is_from_cache(again) == (len(first) > 0 and len(kept(eager)) == 1)
+    assert is_from_cache(again) == (len(first) > 0 and len(cached_files(eager)) == 1)
     assert everything(again) == everything(load_tools(entry.file, settings=OFF))
 
 
@@ -163,7 +163,7 @@ def test_settings_that_shape_tools_have_files_of_their_own(eager, file):
 
         assert is_from_cache(again)
         assert everything(again) == first != usual
-        assert len(kept(eager)) == number + 2
+        assert len(cached_files(eager)) == number + 2
     assert everything(load_tools(path)) == usual
 
 
@@ -192,7 +192,7 @@ def test_what_takes_no_part_is_not_cached(source, options, change, eager, monkey
         change(monkeypatch)
 
     assert len(load_tools(source, **options)) > 0
-    assert kept(eager) == []
+    assert cached_files(eager) == []
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def test_a_file_system_that_counts_whole_seconds_is_given_time(file, eager, monk
     for later, count in ((tick - 1, 0), (tick + 10**9, 1)):
         monkeypatch.setattr(time, "time_ns", lambda later=later: begun + later)
         load_tools(path)
-        assert len(kept(eager)) == count
+        assert len(cached_files(eager)) == count
 
 
 def test_a_file_that_changes_while_it_is_read_is_not_cached(file, eager, monkeypatch):
@@ -245,7 +245,7 @@ def test_a_file_that_changes_while_it_is_read_is_not_cached(file, eager, monkeyp
     monkeypatch.setattr(cache, "read_file", change)
 
     assert load_tools(path)["get_it"].description == "One"
-    assert kept(eager) == []
+    assert cached_files(eager) == []
 
 
 def test_a_file_that_is_gone_or_too_large_is_an_error_as_without_a_cache(file):
@@ -278,7 +278,7 @@ def test_a_document_that_refers_to_others_is_not_cached(ref, tmp_path, file, eag
     toolset = load_tools(file(api(**referring(ref))))
 
     assert len(toolset) + len(toolset.skipped) == 1
-    assert kept(eager) == []
+    assert cached_files(eager) == []
 
 
 @pytest.mark.parametrize(
@@ -313,7 +313,7 @@ def test_yaml_that_grows_when_aliases_are_written_out_is_not_cached(eager):
     toolset = load_tools(f"openapi: 3.1.0\npaths: {paths}\ninfo:\n  a: &a {'x' * 10_000}\n{uses}")
 
     assert len(toolset) == 1
-    assert kept(eager) == []
+    assert cached_files(eager) == []
 
 
 def test_yaml_with_aliases_is_cached():
@@ -331,7 +331,7 @@ def test_a_file_whose_name_is_no_unicode_is_not_cached(file, eager):
     path = file(api()).rename(os.fsdecode(os.fsencode(eager.parent) + b"/\xff.json"))
 
     assert len(load_tools(path)) == len(load_tools(path)) == 1
-    assert kept(eager) == []
+    assert cached_files(eager) == []
 
 
 async def test_responses_are_checked_as_before():
@@ -353,7 +353,7 @@ def test_files_are_for_their_owner_alone(eager):
     load_tools(PETSTORE)
 
     assert eager.stat().st_mode & 0o777 == 0o700
-    assert [path.stat().st_mode & 0o777 for path in kept(eager)] == [0o600]
+    assert [path.stat().st_mode & 0o777 for path in cached_files(eager)] == [0o600]
 
 
 def link(path, _):
@@ -376,19 +376,19 @@ def link(path, _):
 )
 def test_a_file_of_others_is_not_used_but_replaced(change, eager, monkeypatch):
     load_tools(PETSTORE)
-    (path,) = kept(eager)
+    (path,) = cached_files(eager)
     change(path, monkeypatch)
 
     assert not is_from_cache(load_tools(PETSTORE))
     assert is_from_cache(load_tools(PETSTORE))
-    assert kept(eager) == [path]
+    assert cached_files(eager) == [path]
     assert not path.is_symlink()
 
 
 @pytest.mark.parametrize("obstacle", [Path.mkdir, lambda path: os.mkfifo(path, 0o600)])
 def test_a_folder_or_pipe_in_place_of_a_file_is_no_obstacle(obstacle, eager):
     load_tools(PETSTORE)
-    (path,) = kept(eager)
+    (path,) = cached_files(eager)
     path.unlink()
     obstacle(path)
 
@@ -425,7 +425,7 @@ def test_a_folder_that_cannot_be_used_is_no_obstacle(obstacle, eager, monkeypatc
     obstacle(eager, monkeypatch)
 
     assert len(load_tools(PETSTORE)) == 19
-    assert kept(eager) == []
+    assert cached_files(eager) == []
 
 
 def test_the_folder_is_the_systems_and_a_user_without_a_home_has_none(tmp_path, monkeypatch):
@@ -443,8 +443,8 @@ def test_the_folder_is_the_systems_and_a_user_without_a_home_has_none(tmp_path, 
 def test_what_was_unused_for_longest_goes_first(eager, monkeypatch):
     load_tools(PETSTORE)
     load_tools(MUSEUM)
-    sizes = [path.stat().st_size for path in kept(eager)]
-    for path in kept(eager):
+    sizes = [path.stat().st_size for path in cached_files(eager)]
+    for path in cached_files(eager):
         os.utime(path, (LONG_AGO, LONG_AGO))
     load_tools(PETSTORE)  # a use
     monkeypatch.setattr(cache, "LIMIT_BYTES", sum(sizes))
@@ -458,7 +458,7 @@ def test_what_was_unused_for_longest_goes_first(eager, monkeypatch):
 
 def test_a_use_is_noted_once_a_day(eager):
     load_tools(PETSTORE)
-    (path,) = kept(eager)
+    (path,) = cached_files(eager)
     an_hour_ago = time.time() - 3600
 
     for last, noted in ((an_hour_ago, False), (LONG_AGO, True)):
@@ -475,7 +475,7 @@ def test_what_a_killed_writer_left_is_removed_in_time(eager):
 
     load_tools(PETSTORE)
 
-    assert [path.name for path in kept(eager) if path.suffix == ".part"] == [
+    assert [path.name for path in cached_files(eager) if path.suffix == ".part"] == [
         "else.part",
         "new-young.part",
     ]
@@ -516,7 +516,7 @@ def test_a_killed_writer_leaves_nothing_that_is_taken_for_a_document(eager):
     for wait in (0.0, 0.01, 0.02, 0.05):
         process = writer("1000", "clear")
         end = time.monotonic() + 60
-        while not kept(eager) and time.monotonic() < end:
+        while not cached_files(eager) and time.monotonic() < end:
             time.sleep(0.005)
         time.sleep(wait)
         process.kill()

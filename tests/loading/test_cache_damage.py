@@ -12,7 +12,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
-from cached import is_from_cache, kept
+from cached import cached_files, is_from_cache
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -45,7 +45,7 @@ def schemas(toolset):
 
 def check(folder, change):
     """Change the files, load the document from what is left, and put the files back."""
-    good = {path: path.read_bytes() for path in kept(folder)}
+    good = {path: path.read_bytes() for path in cached_files(folder)}
     for path, data in good.items():
         path.write_bytes(change(data))
     for toolset in map(load_tools, (SPEC, SPEC.read_bytes())):
@@ -122,7 +122,7 @@ def put(path, place, data):
     ],
 )
 def test_a_database_of_another_kind(folder, statement):
-    for path in kept(folder):
+    for path in cached_files(folder):
         execute(path, statement)
 
     for source in (SPEC, SPEC.read_bytes()):
@@ -147,7 +147,7 @@ def are_harmless():
 @pytest.mark.parametrize("place", ["label", "facts", "/openapi", "/paths/~1pets"])
 @pytest.mark.parametrize("text", OTHERS)
 def test_rows_that_are_other_json(folder, place, text):
-    for path in kept(folder):
+    for path in cached_files(folder):
         put(path, place, text)
 
     are_harmless()
@@ -158,20 +158,20 @@ def test_a_file_damaged_or_cut_after_the_load_is_read_from_the_document(folder, 
     """Were it mapped into memory, the look at a shorter one would end the process."""
     expected = schemas(load_tools(LARGE))
     toolset = load_tools(LARGE)
-    for path in kept(folder):
+    for path in cached_files(folder):
         if left is None:
             path.write_bytes(b"\xff" * path.stat().st_size)
         else:
             os.truncate(path, left)
 
     assert schemas(toolset) == expected
-    assert len(kept(folder)) == 2  # the files that were not looked at
+    assert len(cached_files(folder)) == 2  # the files that were not looked at
 
 
 @pytest.mark.parametrize("begin", [b"", b"\xff" * 10_000], ids=["cut", "damaged"])
 def test_what_happens_to_the_copy_of_a_text_after_the_load_changes_nothing(folder, begin):
     toolset = load_tools(SPEC.read_bytes())
-    for path in kept(folder):
+    for path in cached_files(folder):
         path.write_bytes(begin)
 
     assert schemas(toolset) == SCHEMAS
@@ -210,7 +210,7 @@ def test_a_copy_of_a_changed_file_that_is_damaged_says_so(folder, tmp_path):
     load_tools(copy)
     toolset = load_tools(copy)
     copy.write_bytes(LARGE.read_bytes() + b"\n")
-    for path in kept(folder):
+    for path in cached_files(folder):
         os.truncate(path, 0)
 
     with pytest.raises(InvalidDocument, match=r"damaged.*load it again"):

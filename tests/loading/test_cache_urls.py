@@ -6,9 +6,9 @@ import time
 
 import pytest
 import servers.site
-from cached import is_from_cache, kept
+from cached import cached_files, is_from_cache
 from documents import document, operation
-from servers.site import Said
+from servers.site import SiteResponse
 
 from openapi_tools import Settings, SourceError, load_tools
 from openapi_tools.loading import cache
@@ -29,17 +29,17 @@ class Site(servers.site.Site):
 
     def reply(self, asked):
         if asked.path.startswith("/old"):
-            return Said(b"", 302, (("Location", self.moved),))
+            return SiteResponse(b"", 302, (("Location", self.moved),))
         if self.status != 200:
-            return Said(b"", self.status)
+            return SiteResponse(b"", self.status)
         conditions = [asked.headers.get(name) for name in ("If-None-Match", "If-Modified-Since")]
         validators = [self.headers.get(name) for name in ("ETag", "Last-Modified")]
         if any(
             one is not None and one == other
             for one, other in zip(conditions, validators, strict=True)
         ):
-            return Said(b"", 304, tuple(self.headers.items()))
-        return Said(self.body, 200, tuple(self.headers.items()))
+            return SiteResponse(b"", 304, tuple(self.headers.items()))
+        return SiteResponse(self.body, 200, tuple(self.headers.items()))
 
     def at(self, path="/openapi.json", user=""):
         return self.url.replace("//", f"//{user}") + path
@@ -75,7 +75,7 @@ def servers_of(toolset):
 def test_a_document_that_is_the_same_is_not_sent_again(site, folder, name, value, question):
     site.headers = {name: value}
     first = site.load()
-    assert len(kept(folder)) == 1
+    assert len(cached_files(folder)) == 1
 
     again = site.load()
 
@@ -113,14 +113,14 @@ def test_a_server_that_has_no_names_for_versions_sends_it_but_it_is_not_parsed(s
 def test_a_server_may_forbid_to_keep_it_at_once_or_later(site, folder, value):
     site.headers["Cache-Control"] = value
     site.load()
-    assert kept(folder) == []
+    assert cached_files(folder) == []
 
     del site.headers["Cache-Control"]
     site.load()
     site.headers["Cache-Control"] = value
 
     assert site.load()["get_it"].description == "One"
-    assert kept(folder) == []
+    assert cached_files(folder) == []
 
 
 @pytest.mark.parametrize("etag", ["unquoted", '"a"b"', f'"{"x" * 1000}"', '"\u00e9"'])
@@ -191,13 +191,13 @@ def test_a_copy_stands_in_for_a_server_that_cannot_be_reached(site, monkeypatch)
 
 def test_a_copy_stands_in_for_a_server_that_is_too_slow(site, capfd):
     site.load()
-    respond, given_up = site.answer, threading.Event()
+    respond, given_up = site.respond, threading.Event()
 
     def late(*args):
         given_up.wait(60)
         return respond(*args)
 
-    site.answer = late
+    site.respond = late
 
     toolset = site.load(stale=True, timeout=0.2)
     given_up.set()
@@ -239,8 +239,8 @@ def test_secrets_of_a_url_are_in_no_file_and_no_listing(site, folder):
         assert is_from_cache(site.load(path, user="me:pa55word@"))
 
     assert site.asked[-1].headers["Authorization"].startswith("Basic ")
-    content = b"".join(path.read_bytes() for path in kept(folder))
-    assert all(re.fullmatch(r"[0-9a-f]{40}\.index", path.name) for path in kept(folder))
+    content = b"".join(path.read_bytes() for path in cached_files(folder))
+    assert all(re.fullmatch(r"[0-9a-f]{40}\.index", path.name) for path in cached_files(folder))
     assert not re.search(rb"s3cret|pa55word|s1gned|bWU6cGE1NXdvcmQ|me:", content)
     labels = {(label.source, label.uri) for _, label in cache.labelled_entries()}
     assert labels == {(site.at("/old.json"), site.at("/new.json")), (site.at(), site.at())}
@@ -274,12 +274,12 @@ def test_a_document_that_no_longer_can_be_cached_leaves_no_copy(site, folder):
 
     site.load()
 
-    assert kept(folder) == []
+    assert cached_files(folder) == []
 
 
 def test_a_damaged_copy_is_fetched_again(site, folder):
     site.load()
-    (path,) = kept(folder)
+    (path,) = cached_files(folder)
     path.write_bytes(b"\xff" + path.read_bytes()[1:])
 
     again = site.load()

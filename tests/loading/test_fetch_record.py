@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 from documents import document, operation
-from servers.site import Said, Site
+from servers.site import Site, SiteResponse
 
 from openapi_tools.configuration.config_file import read_configuration
 from openapi_tools.errors import SourceError
@@ -27,7 +27,7 @@ def respond(asked):
     """Answer with a document, another one for a user, parts, an overlay, or a refusal."""
     is_user = asked.headers.get("Authorization") == f"Basic {PAIR}"
     if asked.path == "/kept.json" and asked.headers.get("If-None-Match") == '"1"':
-        return Said(status=304, headers=(("ETag", '"1"'),))
+        return SiteResponse(status=304, headers=(("ETag", '"1"'),))
     schemes = {"basic": {"type": "http", "scheme": "basic"}}
     parts = {"/parts": {"$ref": "part.json"}}
     bodies = {
@@ -46,9 +46,9 @@ def respond(asked):
     }
     body = bodies.get(asked.path)
     if body is None:
-        return Said(b"no", 401)
+        return SiteResponse(b"no", 401)
     headers = (("ETag", '"1"'),) if asked.path == "/kept.json" else ()
-    return Said(body, headers=headers)
+    return SiteResponse(body, headers=headers)
 
 
 @pytest.fixture

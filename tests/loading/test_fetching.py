@@ -14,8 +14,8 @@ import zlib
 
 import pytest
 from documents import document, operation
-from servers.faults import Faults, answer, replying
-from servers.recorder import Answer, Recorder
+from servers.faults import Faults, make_response, reply_with
+from servers.recorder import CannedResponse, Recorder
 from servers.tls import Authority, TlsServer
 
 from openapi_tools import Settings, SourceError, aload_tools, load_tools
@@ -44,7 +44,7 @@ def server_of(toolset):
 
 @pytest.fixture
 async def site():
-    async with Recorder(Answer(body=API)) as running:
+    async with Recorder(CannedResponse(body=API)) as running:
         yield running
 
 
@@ -62,12 +62,12 @@ async def test_a_document_is_fetched_and_its_address_is_the_base_of_its_servers(
 
 
 async def test_a_document_is_fetched_where_an_event_loop_runs():
-    with TlsServer(None, answer(API)) as server:
+    with TlsServer(None, make_response(API)) as server:
         assert len(load_tools(server.url)) == 1
 
 
 async def test_user_and_password_are_sent_inside_of_the_origin_and_shown_nowhere(site):
-    site.answers.append(Answer(302, [("Location", "/b/c.json")], b""))
+    site.responses.append(CannedResponse(302, [("Location", "/b/c.json")], b""))
 
     toolset = await load_url(f"{site.url}/a.json".replace("//", "//m%40x:s3c:ret@"))
 
@@ -78,7 +78,7 @@ async def test_user_and_password_are_sent_inside_of_the_origin_and_shown_nowhere
 
 @pytest.mark.parametrize("status", [204, 206, 304, 401, 404, 500, 999])
 async def test_another_status_than_200_is_an_error_that_says_so(site, status):
-    site.answer = Answer(status, [], b"" if status in (204, 304) else b"<html>")
+    site.response = CannedResponse(status, [], b"" if status in (204, 304) else b"<html>")
 
     with pytest.raises(SourceError, match=f"status {status}") as raised:
         await load_url(f"{site.url}/?token=s3cret".replace("//", "//me:s3cret@", 1))
@@ -97,7 +97,7 @@ async def test_another_status_than_200_is_an_error_that_says_so(site, status):
 async def test_redirects_to_another_origin_are_not_followed(site, target):
     async with Recorder() as sink:
         where = target.format(sink.port, own=site.port)
-        site.answers.append(Answer(302, [("Location", where)], b""))
+        site.responses.append(CannedResponse(302, [("Location", where)], b""))
 
         with pytest.raises(SourceError, match="not followed") as raised:
             await load_url(site.url)
@@ -111,21 +111,21 @@ async def test_redirects_to_another_origin_are_not_followed(site, target):
     ("raw", "reason"),
     [
         (b"220 ftp.example ready\r\n", "not valid HTTP|the connection was lost"),
-        (answer(API)[:-1], "the connection was lost"),
-        (answer(API, "Content-Encoding: br"), "the response"),
-        (answer(API, "Content-Encoding: gzip"), "the response"),
+        (make_response(API)[:-1], "the connection was lost"),
+        (make_response(API, "Content-Encoding: br"), "the response"),
+        (make_response(API, "Content-Encoding: gzip"), "the response"),
     ],
     ids=["another protocol", "cut", "unknown coding", "another coding"],
 )
 async def test_a_broken_response_is_refused(raw, reason):
-    assert await refuse_url(replying(raw), reason)
+    assert await refuse_url(reply_with(raw), reason)
 
 
 @pytest.mark.long
 async def test_a_gzip_bomb_is_refused_before_it_grows():
     squeezer = zlib.compressobj(9, wbits=31)
     bomb = b"".join(squeezer.compress(bytes(MEBIBYTE)) for _ in range(256)) + squeezer.flush()
-    behave = replying(answer(bomb, "Content-Encoding: gzip"))
+    behave = reply_with(make_response(bomb, "Content-Encoding: gzip"))
     tracemalloc.start()
 
     await refuse_url(behave, "larger than 8,388,608 bytes", max_document_bytes=8 * MEBIBYTE)
@@ -191,7 +191,7 @@ def test_an_impossible_url_is_refused(url):
 def test_https_takes_authorities_that_the_user_trusts_and_no_others(tmp_path, monkeypatch):
     authority = Authority(tmp_path)
     monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
-    with TlsServer(authority.server(), answer(API)) as server:
+    with TlsServer(authority.server(), make_response(API)) as server:
         with pytest.raises(SourceError, match="certificate is not trusted"):
             load_tools(server.url)
         assert server.requests == []
@@ -251,7 +251,7 @@ async def test_one_private_address_among_others_refuses_the_host(site, resolver)
 
 async def test_a_redirect_of_a_public_host_does_not_follow_its_name_inside(site, resolver):
     resolver(["127.0.0.1"], ["127.0.0.2"])
-    site.answers.append(Answer(302, [("Location", "/b.json")], b""))
+    site.responses.append(CannedResponse(302, [("Location", "/b.json")], b""))
 
     with pytest.raises(SourceError, match=r"'docs.test' has a loopback address"):
         await load_url(f"http://docs.test:{site.port}/a.json")
@@ -273,7 +273,7 @@ async def test_what_a_public_document_refers_to_is_public_too(site, resolver, se
     inside = "http://127.0.0.2:1"  # where nobody listens: whoever tries finds no connection
     parameter = {"name": "q", "in": "query", "schema": {"$ref": f"{inside}/q.json"}}
     paths = {"/x": {"get": operation(parameters=[parameter])}}
-    site.answer = Answer(body=json.dumps(document(paths)).encode())
+    site.response = CannedResponse(body=json.dumps(document(paths)).encode())
 
     toolset = await load_url(f"http://docs.test:{site.port}/a", ref_urls=(inside,), **settings)
 
@@ -296,7 +296,7 @@ def test_a_resolver_that_hangs_is_under_the_deadline(monkeypatch):
 async def test_a_proxy_of_the_environment_is_used_only_when_that_is_trusted(site, monkeypatch):
     for name in ("NO_PROXY", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
-    async with Recorder(Answer(body=API)) as proxy:
+    async with Recorder(CannedResponse(body=API)) as proxy:
         monkeypatch.setenv("http_proxy", proxy.url)
         await load_url(site.url)
         assert proxy.connections == 0

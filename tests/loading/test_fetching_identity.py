@@ -10,8 +10,8 @@ import httpx
 import pytest
 from cached import is_from_cache
 from documents import document, operation
-from servers.recorder import Answer, Recorder
-from servers.site import Asked, Said, Site
+from servers.recorder import CannedResponse, Recorder
+from servers.site import Asked, Site, SiteResponse
 
 from openapi_tools import (
     CredentialsError,
@@ -54,23 +54,23 @@ def token_of(asked):
 
 
 def log_in(_):
-    return Said("log in", 401)
+    return SiteResponse("log in", 401)
 
 
 def to_login(_):
-    return Said(b"", 302, (("Location", "http://login.example.com/?next=x"),))
+    return SiteResponse(b"", 302, (("Location", "http://login.example.com/?next=x"),))
 
 
 def login_page(_):
-    return Said(b"<!DOCTYPE html><html><title>Log in</title></html>")
+    return SiteResponse(b"<!DOCTYPE html><html><title>Log in</title></html>")
 
 
 def behind(wall):
     """Give the document to whoever brings a token, in whatever place."""
 
-    def respond(asked: Asked) -> Said:
+    def respond(asked: Asked) -> SiteResponse:
         is_allowed = "Basic" in token_of(asked) or TOKEN in f"{asked.headers} {asked.query}"
-        return Said(api("one")) if is_allowed else wall(asked)
+        return SiteResponse(api("one")) if is_allowed else wall(asked)
 
     return respond
 
@@ -78,7 +78,7 @@ def behind(wall):
 def by_identity(asked):
     """Show more operations to whoever brings a token."""
     is_allowed = bool(token_of(asked) or asked.query.get("key"))
-    return Said(api("one", *(["two", "three"] if is_allowed else []), **WITH_SCHEMES))
+    return SiteResponse(api("one", *(["two", "three"] if is_allowed else []), **WITH_SCHEMES))
 
 
 @pytest.mark.parametrize(
@@ -130,10 +130,10 @@ def test_a_credential_of_the_documents_own_scheme_gets_what_its_user_may_see(cre
 def test_both_of_two_schemes_that_are_required_together_fetch_the_document():
     both = {**SCHEMES, "app": {"type": "apiKey", "in": "header", "name": "X-App"}}
 
-    def respond(asked: Asked) -> Said:
+    def respond(asked: Asked) -> SiteResponse:
         is_allowed = asked.headers.get("X-App") and asked.query.get("key")
         fields = {"components": {"securitySchemes": both}, "security": [{"key": [], "app": []}]}
-        return Said(api("one", *(["two"] if is_allowed else []), **fields))
+        return SiteResponse(api("one", *(["two"] if is_allowed else []), **fields))
 
     with Site(respond) as site:
         toolset = load(site, credentials={"app": "my-app", "key": TOKEN})
@@ -167,7 +167,7 @@ def test_the_transport_of_a_client_fetches_the_document():
 
 
 async def test_a_mock_client_leaves_the_document_to_the_network():
-    with Site(lambda _: Said(api("one"))) as site:
+    with Site(lambda _: SiteResponse(api("one"))) as site:
         async with mock_client(lambda: toolset.document) as client:
             toolset = await aload_tools(f"{site.url}/openapi.json", client=client)
             result = await toolset["one"].execute({})
@@ -178,7 +178,7 @@ async def test_a_mock_client_leaves_the_document_to_the_network():
 
 async def test_a_client_with_an_open_connection_fetches_the_document_in_its_event_loop():
     async with (
-        Recorder(Answer(body=json.dumps(api("one")).encode())) as server,
+        Recorder(CannedResponse(body=json.dumps(api("one")).encode())) as server,
         httpx.AsyncClient(headers={"X-Key": TOKEN}) as client,
     ):
         await client.get(server.url)
@@ -204,7 +204,7 @@ def test_a_named_origin_gets_the_credential_at_once():
 )
 def test_a_place_for_documents_of_apis_elsewhere_gets_no_credential(credentials):
     elsewhere = api("one", server="https://api.example.com", **WITH_SCHEMES)
-    with Site(lambda _: Said(elsewhere)) as site:
+    with Site(lambda _: SiteResponse(elsewhere)) as site:
         toolset = load(site, credentials=credentials)
 
     assert [token_of(asked) for asked in site.asked] == [""]
@@ -230,7 +230,7 @@ HOW = ("credentials={'login': {'scheme': 'bearer', 'value': …}}", "a client")
     ("respond", "credentials", "messages"),
     [
         (log_in, {"token": TOKEN}, ("status 401", *HOW)),
-        (lambda _: Said("no", 403), {"token": TOKEN}, ("status 403", *HOW)),
+        (lambda _: SiteResponse("no", 403), {"token": TOKEN}, ("status 403", *HOW)),
         (to_login, {"token": TOKEN}, ("redirected to http://login.example.com/", *HOW)),
         (login_page, {}, ("looks like an HTML page", "credentials")),
         (log_in, {"me": BEARER}, ("status 401", "credentials of this load were sent")),
@@ -252,14 +252,14 @@ def fail():
 @pytest.mark.parametrize(
     ("token", "refusal", "message"),
     [
-        (TOKEN, Said("no", 401), "status 401"),
-        (TOKEN, Said({"errors": []}), "neither 'openapi' nor 'swagger'"),
+        (TOKEN, SiteResponse("no", 401), "status 401"),
+        (TOKEN, SiteResponse({"errors": []}), "neither 'openapi' nor 'swagger'"),
         (fail, None, "failed (RuntimeError)"),
     ],
     ids=["refused", "another answer", "no credential"],
 )
 def test_a_document_for_everybody_is_used_where_credentials_get_none(token, refusal, message):
-    def respond(asked: Asked) -> Said:
+    def respond(asked: Asked) -> SiteResponse:
         return refusal if token_of(asked) else by_identity(asked)
 
     with Site(respond) as site:
@@ -282,13 +282,13 @@ def test_a_wrong_value_is_refused_before_anything_is_fetched():
 
 @pytest.mark.parametrize("etag", [(), (("ETag", '"one"'),)], ids=["no etag", "etag"])
 def test_no_document_of_one_identity_is_given_to_another(folder, etag):
-    def respond(asked: Asked) -> Said:
+    def respond(asked: Asked) -> SiteResponse:
         if etag and asked.headers.get("If-None-Match"):
-            return Said(b"", 304, etag)  # whoever asks: as servers do that name a build
+            return SiteResponse(b"", 304, etag)  # whoever asks: as servers do that name a build
         response = by_identity(asked)
         if "bob" in token_of(asked):
             response.body["paths"].pop("/three")
-        return Said(response.body, 200, etag)
+        return SiteResponse(response.body, 200, etag)
 
     with Site(respond) as site:
         credentials = {"ann": {"me": BEARER}, "bob": {"token": "t0ken-of-bob"}, "": {}}
@@ -302,7 +302,7 @@ def test_no_document_of_one_identity_is_given_to_another(folder, etag):
 
 
 def test_a_document_that_is_the_same_for_all_is_read_from_the_cache():
-    with Site(lambda _: Said(api("one", **WITH_SCHEMES))) as site:
+    with Site(lambda _: SiteResponse(api("one", **WITH_SCHEMES))) as site:
         load(site)
         toolset = load(site, credentials={"token": TOKEN})
 
@@ -312,7 +312,7 @@ def test_a_document_that_is_the_same_for_all_is_read_from_the_cache():
 def test_a_stale_copy_is_used_as_it_is():
     with Site(by_identity) as site:
         load(site)
-        site.answer = lambda _: Said("busy", 503)
+        site.respond = lambda _: SiteResponse("busy", 503)
         toolset = load(site, credentials={"token": TOKEN}, settings=Settings(stale=True))
 
     assert names(toolset) == ["one"]
@@ -322,19 +322,21 @@ def test_a_stale_copy_is_used_as_it_is():
 
 def test_what_a_document_refers_to_is_fetched_with_credentials_at_its_own_origin_only():
     parameter = {"name": "q", "in": "query", "schema": {"type": "string"}}
-    with Site(lambda _: Said({"Q": parameter})) as other:
+    with Site(lambda _: SiteResponse({"Q": parameter})) as other:
 
-        def respond(asked: Asked) -> Said:
+        def respond(asked: Asked) -> SiteResponse:
             if not token_of(asked):
-                return Said("no", 401)
+                return SiteResponse("no", 401)
             if asked.path == "/parts.json":
-                return Said({"P": {"name": "p", "in": "query", "schema": {"type": "string"}}})
+                return SiteResponse(
+                    {"P": {"name": "p", "in": "query", "schema": {"type": "string"}}}
+                )
             root = api("one")
             root["paths"]["/one"]["get"]["parameters"] = [
                 {"$ref": "parts.json#/P"},
                 {"$ref": f"{other.url}/parts.json#/Q"},
             ]
-            return Said(root)
+            return SiteResponse(root)
 
         with Site(respond) as site:
             refs = Settings(ref_urls=(other.url,))
@@ -346,9 +348,11 @@ def test_what_a_document_refers_to_is_fetched_with_credentials_at_its_own_origin
 
 
 def test_a_key_in_the_query_stands_in_no_address_of_the_toolset():
-    def respond(asked: Asked) -> Said:
+    def respond(asked: Asked) -> SiteResponse:
         if asked.path == "/old.json":
-            return Said(b"", 302, (("Location", f"/new.json?key={asked.query.get('key')}"),))
+            return SiteResponse(
+                b"", 302, (("Location", f"/new.json?key={asked.query.get('key')}"),)
+            )
         return by_identity(asked)
 
     with Site(respond) as site:

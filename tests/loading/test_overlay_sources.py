@@ -6,9 +6,9 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from cached import is_from_cache, kept
-from farms import ADD, YAML, farm, overlay, written
-from servers.site import Said, Site
+from cached import cached_files, is_from_cache
+from farms import ADD, YAML, farm, overlay, write_file
+from servers.site import Site, SiteResponse
 
 from openapi_tools import InvalidOverlay, SettingsError, SourceError, aload_tools, load_tools
 from openapi_tools.loading import cache
@@ -19,7 +19,7 @@ def farm_file(tmp_path, monkeypatch):
     """A document that is large enough for the cache, and kept at once."""
     padding = {f"x-{number}": "long" * 20 for number in range(1_000)}
     monkeypatch.setattr(cache, "_FRESH", 0)
-    return written(tmp_path / "farm.json", farm(**padding))
+    return write_file(tmp_path / "farm.json", farm(**padding))
 
 
 @pytest.mark.parametrize(
@@ -28,10 +28,10 @@ def farm_file(tmp_path, monkeypatch):
     ids=["dict", "text", "bytes", "yaml", "yaml bytes", "file", "path", "url"],
 )
 def test_an_overlay_is_read_from_any_source(overlay, tmp_path):
-    with Site(lambda asked: Said(ADD)) as site:
+    with Site(lambda asked: SiteResponse(ADD)) as site:
         sources = {
-            "file": str(written(tmp_path / "a.json", ADD)),
-            "path": written(tmp_path / "b.yaml", YAML),
+            "file": str(write_file(tmp_path / "a.json", ADD)),
+            "path": write_file(tmp_path / "b.yaml", YAML),
         }
         sources |= {"url": f"{site.url}/c.json"}
         source = sources.get(overlay, overlay) if isinstance(overlay, str) else overlay
@@ -63,7 +63,7 @@ def test_a_single_overlay_needs_no_list(overlay):
 
 
 def test_faults_of_the_source_name_the_overlay(tmp_path):
-    path = written(tmp_path / "wrong.yaml", "overlay: 1.1.0\ninfo: [\n")
+    path = write_file(tmp_path / "wrong.yaml", "overlay: 1.1.0\ninfo: [\n")
 
     with pytest.raises(SourceError, match=r"none\.yaml: no such file"):
         load_tools(farm(), overlays=["none.yaml"])
@@ -81,7 +81,7 @@ def test_faults_of_the_source_name_the_overlay(tmp_path):
 
 def test_credentials_go_to_an_overlay_only_where_the_settings_say_so():
     key = {"k": {"in": "header", "name": "X-Key", "value": "overlay-secret-4711"}}
-    with Site(lambda asked: Said(ADD)) as site:
+    with Site(lambda asked: SiteResponse(ADD)) as site:
         load_tools(farm(), overlays=[site.url], credentials=key)
         named = {"credential_origins": [site.url]}
         load_tools(farm(), overlays=[site.url], credentials=key, settings=named)
@@ -91,7 +91,10 @@ def test_credentials_go_to_an_overlay_only_where_the_settings_say_so():
 
 def test_a_server_of_an_overlay_that_asks_for_a_login_gets_none():
     key = {"k": {"in": "header", "name": "X-Key", "value": "overlay-secret-4712"}}
-    with Site(lambda asked: Said(farm())) as home, Site(lambda asked: Said(b"", 401)) as other:
+    with (
+        Site(lambda asked: SiteResponse(farm())) as home,
+        Site(lambda asked: SiteResponse(b"", 401)) as other,
+    ):
         for source in (f"{home.url}/farm.json", farm()):
             with pytest.raises(SourceError, match="status 401"):
                 load_tools(source, overlays=[other.url], credentials=key)
@@ -101,12 +104,12 @@ def test_a_server_of_an_overlay_that_asks_for_a_login_gets_none():
 
 def test_an_overlay_beside_a_document_at_a_url_is_fetched_with_its_rules():
     replies = {"/farm.json": farm(servers=[{"url": "v1"}]), "/more.json": ADD}
-    with Site(lambda asked: Said(replies[asked.path])) as site:
+    with Site(lambda asked: SiteResponse(replies[asked.path])) as site:
         toolset = load_tools(f"{site.url}/farm.json", overlays=[f"{site.url}/more.json"])
 
         assert toolset["cows"].description == "Cows of the farm"
         assert [asked.path for asked in site.asked] == ["/more.json", "/farm.json"]
-        site.answer = lambda asked: Said(b"", 404)
+        site.respond = lambda asked: SiteResponse(b"", 404)
         with pytest.raises(SourceError, match="status 404"):
             load_tools(farm(), overlays=[f"{site.url}/gone.json"])
 
@@ -123,8 +126,8 @@ def test_an_overlay_beside_a_document_at_a_url_is_fetched_with_its_rules():
     ],
 )
 def test_another_document_in_extends_is_reported(tmp_path, extends, warns):
-    path = written(tmp_path / "farm.json", farm())
-    named = written(tmp_path / "overlay.json", ADD | {"extends": extends})
+    path = write_file(tmp_path / "farm.json", farm())
+    named = write_file(tmp_path / "overlay.json", ADD | {"extends": extends})
 
     warnings = load_tools(path, overlays=[named]).warnings
 
@@ -147,9 +150,9 @@ def test_extends_belongs_to_self_and_names_the_self_of_the_document(
     tmp_path, self_uri, extends, warns
 ):
     source = farm(openapi="3.2.0", **{"$self": "https://example.com/openapi/farm.json"})
-    path = written(tmp_path / "mirror.json", source)
+    path = write_file(tmp_path / "mirror.json", source)
     fields = {"overlay": "1.2.0", "extends": extends, **({"$self": self_uri} if self_uri else {})}
-    named = written(tmp_path / "farm.overlay.json", ADD | fields)
+    named = write_file(tmp_path / "farm.overlay.json", ADD | fields)
 
     warnings = load_tools(path, overlays=[named]).warnings
 
@@ -158,7 +161,7 @@ def test_extends_belongs_to_self_and_names_the_self_of_the_document(
 
 def test_extends_of_a_document_at_a_url_is_compared_without_query():
     same = "HTTP://127.0.0.1:{port}/farm.json?v=2"
-    with Site(lambda asked: Said(farm())) as site:
+    with Site(lambda asked: SiteResponse(farm())) as site:
         port = site.url.rpartition(":")[2]
         overlay = ADD | {"extends": same.format(port=port)}
         other = ADD | {"extends": "http://farm.example/farm.json"}
@@ -184,7 +187,7 @@ def test_a_second_load_comes_from_the_cache_and_is_the_same(folder, farm_file):
 
 
 def test_the_cache_never_gives_tools_of_another_overlay(folder, farm_file, tmp_path):
-    path = written(tmp_path / "overlay.yaml", YAML)
+    path = write_file(tmp_path / "overlay.yaml", YAML)
     load_tools(farm_file, overlays=[path])
     path.write_text(YAML.replace("of the farm", "of the hill"))
 
@@ -196,7 +199,7 @@ def test_the_cache_never_gives_tools_of_another_overlay(folder, farm_file, tmp_p
     names = [each["cows"].description for each in (changed, twice, without)]
     assert names == ["Cows of the hill", "Cows of the farm", "GET /cows"]
     assert is_from_cache(load_tools(farm_file, overlays=[path]))
-    assert len(kept(folder)) == 4
+    assert len(cached_files(folder)) == 4
 
 
 def test_a_wrong_overlay_is_found_beside_a_cached_document(folder, farm_file):
@@ -207,7 +210,7 @@ def test_a_wrong_overlay_is_found_beside_a_cached_document(folder, farm_file):
 
 
 def test_documents_of_urls_and_strings_are_cached_with_their_overlays(folder, farm_file):
-    with Site(lambda asked: Said(farm_file.read_bytes(), 200, (("ETag", '"1"'),))) as site:
+    with Site(lambda asked: SiteResponse(farm_file.read_bytes(), 200, (("ETag", '"1"'),))) as site:
         for source in (f"{site.url}/farm.json", farm_file.read_bytes()):
             load_tools(source, overlays=[ADD])
             again = load_tools(source, overlays=[ADD])
@@ -220,7 +223,7 @@ def test_documents_of_urls_and_strings_are_cached_with_their_overlays(folder, fa
 def test_a_damaged_copy_is_replaced_by_the_overlaid_document(folder, farm_file):
     load_tools(farm_file, overlays=[ADD])
     second = load_tools(farm_file, overlays=[ADD])
-    (file,) = kept(folder)
+    (file,) = cached_files(folder)
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute("UPDATE part SET sum = 0 WHERE place LIKE '/paths/%'")
 

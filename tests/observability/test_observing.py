@@ -31,8 +31,8 @@ from opentelemetry.semconv.attributes import (
 from opentelemetry.semconv.schemas import Schemas
 from opentelemetry.trace import StatusCode
 from servers import documents
-from servers.faults import Faults, answer, hang, replying, stalling
-from servers.recorder import Answer
+from servers.faults import Faults, hang, make_response, reply_with, stalling
+from servers.recorder import CannedResponse
 
 from openapi_tools import DeniedError, Select, Settings, ToolResult, __version__, load_tools
 from openapi_tools.errors import SettingsError
@@ -48,7 +48,7 @@ SECRETS = {"header": "header-key-0123", "query": "query-key-4567"}
 SCHEMES = {
     place: {"type": "apiKey", "in": place, "name": f"X-{place}"} for place in ("header", "query")
 }
-BUSY = Answer(503, [("Retry-After", "0")])
+BUSY = CannedResponse(503, [("Retry-After", "0")])
 OK = b"HTTP/1.1 200 OK\r\n"
 
 
@@ -93,14 +93,14 @@ async def call_again(sdk):
             await peer.request()
             match len(peer.server.requests):
                 case 1:
-                    await peer.write(answer(b"", "Retry-After: 0", status="503 Unavailable"))
+                    await peer.write(make_response(b"", "Retry-After: 0", status="503 Unavailable"))
                 case 2:
                     peer.reset()
                 case 3:
                     place = "Location: /v1/pets/8?opaque"
-                    await peer.write(answer(b"", place, status="302 Found"))
+                    await peer.write(make_response(b"", place, status="302 Found"))
                 case _:
-                    await peer.write(answer())
+                    await peer.write(make_response())
 
     async with Faults(behave) as server:
         events, result = await observe_call(sdk, server.url, retries=2)
@@ -133,7 +133,7 @@ async def test_each_retry_is_reported_with_its_cause_and_a_redirect_is_a_request
 
 
 async def test_a_request_with_a_newer_token_is_another_attempt(recorder, sdk):
-    recorder.answers.append(Answer(401))
+    recorder.responses.append(CannedResponse(401))
     tokens = iter(("stale-token", "fresh-token"))
     root = document(
         {"/a": {"get": operation(operationId="a", security=[{"token": []}])}},
@@ -154,8 +154,8 @@ async def test_a_request_with_a_newer_token_is_another_attempt(recorder, sdk):
     assert "-token" not in str(events) + sdk.as_text()
 
 
-LARGE = replying(answer(b"x" * 100))
-BROKEN = replying(answer(b"x", "Content-Encoding: gzip", status="500 Oops"))
+LARGE = reply_with(make_response(b"x" * 100))
+BROKEN = reply_with(make_response(b"x", "Content-Encoding: gzip", status="500 Oops"))
 STREAM = stalling(OK + b"Content-Type: text/event-stream\r\n\r\ndata: 1\n\n")
 
 
@@ -164,10 +164,15 @@ STREAM = stalling(OK + b"Content-Type: text/event-stream\r\n\r\ndata: 1\n\n")
     [
         (hang, None, "timeout", "timeout"),
         (LARGE, 200, "too_large", "too_large"),
-        (replying(answer(status="401 Unauthorized")), 401, "auth", "401"),
-        (replying(answer(status="404 Not Found")), 404, "http", "404"),
-        (replying(answer(b"", "Retry-After: 2.5", status="429 Wait")), 429, "rate_limited", "429"),
-        (replying(answer(status="500 Oops")), 500, "http", "500"),
+        (reply_with(make_response(status="401 Unauthorized")), 401, "auth", "401"),
+        (reply_with(make_response(status="404 Not Found")), 404, "http", "404"),
+        (
+            reply_with(make_response(b"", "Retry-After: 2.5", status="429 Wait")),
+            429,
+            "rate_limited",
+            "429",
+        ),
+        (reply_with(make_response(status="500 Oops")), 500, "http", "500"),
         (BROKEN, 500, "decode", "500"),
         (STREAM, 200, "", None),
     ],
@@ -364,7 +369,7 @@ async def test_a_call_from_a_guardrail_is_reported_by_its_own_observers_only(
 
 
 async def test_concurrent_calls_do_not_mix_their_spans(recorder, sdk):
-    recorder.answers.extend([BUSY] * 5)
+    recorder.responses.extend([BUSY] * 5)
     async with sdk.watch(pets(recorder.url, retries=5)) as toolset:
         calls = [
             toolset["get_pet"].execute({"petId": i, "_tool_call_id": str(i)}) for i in range(30)
@@ -433,7 +438,9 @@ async def test_a_record_says_in_words_and_as_data_what_happened(caplog):
 
 async def test_no_secret_is_in_an_event_a_record_or_a_span(recorder, sdk, caplog):
     caplog.set_level(logging.DEBUG)
-    recorder.answer = Answer(404, body=b'{"you sent": "header-key-0123 and query-key-4567"}')
+    recorder.response = CannedResponse(
+        404, body=b'{"you sent": "header-key-0123 and query-key-4567"}'
+    )
     async with sdk.watch(pets(recorder.url)) as toolset:
         events = collect_events(toolset)
 
@@ -618,7 +625,7 @@ async def test_an_instrumented_client_makes_no_second_span(sdk, monkeypatch):
 
 
 async def test_the_trace_context_goes_to_the_api_when_asked_for_but_no_baggage(recorder, sdk):
-    recorder.answers.append(BUSY)
+    recorder.responses.append(BUSY)
     state = trace.TraceState([("vendor", "value")])
     remote = trace.SpanContext(1, 2, True, trace.TraceFlags(1), state)
     inside = baggage.set_baggage("user", "7")

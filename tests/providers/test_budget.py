@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from makers import ImpossibleError
 from profile_rules import faults, schema_of
-from profile_values import array, object_of, text, values, written
+from profile_values import array, make_tool, object_of, text, values
 from providers.expressing import InexpressibleError, expression_of
 from schema_pairs import pairs
 
@@ -37,7 +37,7 @@ VALUES = [f"value-{index}" for index in range(400)]
 
 def tool_of(properties, *, required=(), description="A tool.", name="t", **definitions):
     schema = object_of(properties, required=list(required), **SHUT)
-    tool = written({**schema, "$defs": definitions} if definitions else schema, name=name)
+    tool = make_tool({**schema, "$defs": definitions} if definitions else schema, name=name)
     tool.description = description
     return tool
 

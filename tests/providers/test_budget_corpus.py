@@ -5,7 +5,7 @@ from contextlib import suppress
 
 import pytest
 from corpus import entries, parameters, tools_by_place
-from document_examples import as_arguments, json_bodies, shown_values
+from document_examples import as_arguments, example_values, json_bodies
 from makers import ImpossibleError, Turns
 from profile_rules import faults
 from providers.expressing import InexpressibleError, expression_of
@@ -92,7 +92,7 @@ def inputs_of(toolset, entry):
         base = inputs[tool.name][0] if inputs[tool.name] else {}
         fed = {tool.operation.body.argument, *(i.argument for i in tool.operation.body.properties)}
         rest = {name: value for name, value in base.items() if name not in fed}
-        for value in shown_values(toolset.document, holder, schema):
+        for value in example_values(toolset.document, holder, schema):
             arguments = as_arguments(value, tool.operation.body)
             if isinstance(arguments, dict):
                 inputs[tool.name].append({**rest, **arguments})

@@ -18,10 +18,10 @@ from profile_values import (
     WHOLE,
     array,
     lawful,
+    make_tool,
     object_of,
     text,
     tool_with,
-    written,
 )
 
 from openapi_tools import Settings, load_tools
@@ -59,7 +59,7 @@ def test_there_are_six_profiles_with_limits_of_their_own():
     assert {**openai, "gemini": 512} == MOST_TOOLS
 
 
-@pytest.mark.parametrize("ask", [lambda: define_tool(written({}), "gpt"),
+@pytest.mark.parametrize("ask", [lambda: define_tool(make_tool({}), "gpt"),
                                  lambda: check_profile("gpt"),
                                  lambda: create_restorer({}, "gpt")])  # fmt: skip
 def test_an_unknown_profile_is_named_with_those_that_exist(ask):
@@ -491,7 +491,7 @@ def test_no_definition_is_larger_than_the_limit():
     leaf = {"type": "string", "format": "a-format-" * 2}  # which is twice as large in words
     parts = {f"D{n}": {"properties": {f"m{m}": leaf for m in range(60)}} for n in range(60)}
     refer = {name: {"$ref": f"#/$defs/{name}"} for name in parts}
-    tool = written(object_of(refer, required=[*refer], **{"$defs": parts}))
+    tool = make_tool(object_of(refer, required=[*refer], **{"$defs": parts}))
     assert len(json.dumps(tool.input_schema)) < 256_000
 
     for profile in PROFILES:
@@ -537,7 +537,7 @@ LIMITS_OF_STRICT = {
 
 @pytest.mark.parametrize(("properties", "reason"), LIMITS_OF_STRICT.values(), ids=LIMITS_OF_STRICT)
 def test_the_limits_of_strict_mode(properties, reason):
-    tool = written(object_of(properties, **SHUT))
+    tool = make_tool(object_of(properties, **SHUT))
 
     with pytest.raises(CannotExpress, match=reason):
         define_tool(tool, "openai_strict")
@@ -566,17 +566,17 @@ MALFORMED = [
 def test_a_malformed_schema_is_a_reason_and_leaves_arguments_as_they_are(schema, profile):
     arguments = {"x": [1, None]}
 
-    restorer = create_restorer(written(schema), profile)
+    restorer = create_restorer(make_tool(schema), profile)
 
     assert restorer is None or restorer.restore(arguments) == arguments
     if profile != "anthropic":
         with pytest.raises(CannotExpress):
-            define_tool(written(schema), profile)
+            define_tool(make_tool(schema), profile)
 
 
 def test_a_name_that_no_provider_takes_is_a_reason():
     with pytest.raises(CannotExpress, match=r"the name 'a\.b'"):
-        define_tool(written({"type": "object"}, name="a.b"), "openai")
+        define_tool(make_tool({"type": "object"}, name="a.b"), "openai")
 
 
 def test_schemas_that_multiply_end_in_a_reason():

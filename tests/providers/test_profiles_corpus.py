@@ -5,7 +5,7 @@ import pytest
 from corpus import ABSENT, FOLDER
 from packages import SPECS
 from profile_rules import schema_of
-from profile_values import refused, values
+from profile_values import find_problems, values
 
 from openapi_tools import Settings, load_tools
 from openapi_tools.providers.definitions import CannotExpress, Memory, define_tool
@@ -47,7 +47,7 @@ async def test_a_tool_takes_whatever_fits_its_definition(file):
                 if (profile, error.reason) != ("openai_strict", MERGE_PATCH):
                     left_out[tool.name] = error.reason
                 continue
-            faults = refused(tool, definition, profile, 2, checker, restorer)
+            faults = find_problems(tool, definition, profile, 2, checker, restorer)
             failures += [(tool.name, profile, fault) for fault in faults]
             schema = schema_of(profile, definition.value)
             for value in values(schema, 1) if number % CALLED == 0 else ():

@@ -16,11 +16,11 @@ from profile_values import (
     TEXT,
     UNFIT,
     WHOLE,
+    find_problems,
     lenient_checker,
+    make_tool,
     object_of,
-    refused,
     text,
-    written,
 )
 from profile_values import lawful as lawful_with
 from schema_pairs import pairs
@@ -229,7 +229,7 @@ def test_what_fits_a_definition_fits_the_tool(pair):
     for part, required in product(pair, (["x"], [])):
         inner = {key: value for key, value in part.items() if key != "$defs"}
         schema = object_of({"x": inner, "y": WHOLE}, required=required, **SHUT)
-        tool = written({**schema, "$defs": part["$defs"]})
+        tool = make_tool({**schema, "$defs": part["$defs"]})
         checker = lenient_checker(tool.input_schema)
         assume(not checker.notes)
         for profile in ("openai_strict", "gemini"):
@@ -244,4 +244,4 @@ def faults_by_law(tool, profile, checker):
         definition = define_tool(tool, profile)
     except CannotExpress as error:
         return ["malformed"] if "malformed" in error.reason else []
-    return refused(tool, definition, profile, 3, checker)
+    return find_problems(tool, definition, profile, 3, checker)

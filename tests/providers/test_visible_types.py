@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 from documents import component, tools, with_body
 from profile_rules import faults, schema_of
-from profile_values import array, object_of, refused, text, tool_with
+from profile_values import array, find_problems, object_of, text, tool_with
 
 from openapi_tools import Settings
 from openapi_tools.common.json_values import json_size
@@ -80,7 +80,7 @@ def test_the_target_stands_in_place_of_the_reference_where_nothing_may_stand_bes
     assert (
         written["properties"].keys() == (TREE if label == "a tree" else PART)["properties"].keys()
     )
-    assert refused(tool, definition, profile, 3) == []
+    assert find_problems(tool, definition, profile, 3) == []
 
 
 def test_an_optional_object_of_gemini_names_its_type_and_takes_null():

@@ -5,7 +5,7 @@ import json
 import pytest
 from documents import document
 from profile_rules import schema_of
-from profile_values import array, object_of, text, written
+from profile_values import array, make_tool, object_of, text
 
 from openapi_tools import Settings, load_tools
 from openapi_tools.providers.definitions import PROFILES, DefinitionLimits, define_tool
@@ -111,7 +111,7 @@ NOISY = {
 
 
 def test_constraints_defaults_and_properties_with_names_of_keywords_stay():
-    result = schema_of("openai", define_tool(written(NOISY), "openai", loosely=True).value)
+    result = schema_of("openai", define_tool(make_tool(NOISY), "openai", loosely=True).value)
 
     assert result == {
         "title": "Pets To List",
@@ -134,7 +134,7 @@ def test_constraints_defaults_and_properties_with_names_of_keywords_stay():
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_full_words_are_all_of_them(profile):
-    tool = written(NOISY)
+    tool = make_tool(NOISY)
 
     full = define_tool(tool, profile, loosely=True, limits=DefinitionLimits("full", 0))
 

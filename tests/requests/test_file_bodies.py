@@ -11,7 +11,7 @@ import pytest
 from documents import document, operation
 from servers.faults import Faults, open_files
 from servers.file_server import BLOCK
-from stored_files import API, PARTS, answering, mocked
+from stored_files import API, PARTS, mocked, serve_content
 
 from openapi_tools import FolderStore, Settings, load_tools
 
@@ -59,7 +59,7 @@ async def test_a_file_that_shrinks_on_its_way_is_an_error(folder):
 async def test_a_preview_and_a_dry_run_name_a_file_and_its_size(folder):
     handle = FolderStore(folder).put(io.BytesIO(BLOCK), filename="scan.tiff")
     arguments = {"file": {"handle": handle}, "note": "n"}
-    toolset = mocked(answering(b""), folder, dry_run=True)
+    toolset = mocked(serve_content(b""), folder, dry_run=True)
 
     request = toolset["parts"].preview(arguments)
     result = await toolset.call("parts", arguments)
@@ -103,7 +103,7 @@ async def test_a_part_has_the_media_type_of_its_file_where_that_fits(
     paths = {"/parts": {"post": operation(operationId="parts", requestBody=body)}}
     root = document(paths, servers=[{"url": "http://api.example.com"}])
     handle = FolderStore(folder).put(io.BytesIO(b"abc"), filename=name)
-    toolset = mocked(answering(b""), folder, document=root)
+    toolset = mocked(serve_content(b""), folder, document=root)
 
     request = toolset["parts"].preview({"file": {"handle": handle}})
     chosen = toolset["parts"].preview({"file": {"handle": handle, "content_type": "image/gif"}})

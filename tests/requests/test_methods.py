@@ -2,7 +2,7 @@
 
 import pytest
 from documents import document, operation, tools
-from servers.recorder import Answer, Recorder
+from servers.recorder import CannedResponse, Recorder
 
 from openapi_tools import Context, Settings, load_tools, require_approval
 
@@ -112,13 +112,13 @@ async def test_a_query_of_free_names_cannot_ask_for_another_method(place, argume
 @pytest.mark.parametrize("override", [False, True])
 async def test_what_asks_for_another_method_is_neither_tried_again_nor_redirected(override, name):
     listed = [parameter("X-HTTP-Method-Override"), parameter("_method", "query")]
-    async with Recorder(Answer(503)) as home:
+    async with Recorder(CannedResponse(503)) as home:
         source = document_at(home, {"get": operation(parameters=listed)})
         async with load_tools(source, settings=Settings(retries=1)) as toolset:
             (tool,) = toolset
             await tool.execute({name: "DELETE"} if override else {})
             tried = len(home.requests)
-            home.answers.append(Answer(302, [("Location", "/y")]))
+            home.responses.append(CannedResponse(302, [("Location", "/y")]))
             await tool.execute({name: "DELETE"} if override else {})
 
     assert (tried, len(home.requests) - tried) == ((1, 1) if override else (2, 3))

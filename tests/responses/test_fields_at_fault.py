@@ -3,7 +3,7 @@
 import httpx
 import pytest
 from documents import document
-from tools.answering import answering
+from tools.handlers import load_with_handler
 
 STRING = {"type": "string"}
 ITEM = {"type": "object", "properties": {"price": {"type": "number"}}}
@@ -24,7 +24,7 @@ SPEC = document({"/things/{id}": {"patch": OPERATION}})
 
 
 async def refuse_call(response, status=422, **settings):
-    toolset, sent = answering(
+    toolset, sent = load_with_handler(
         SPEC, lambda _: httpx.Response(status, json=response), settings=settings
     )
     arguments = {"id": "7", "body": {}} if settings else {"id_path": "7"}

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 from documents import document, operation
-from servers.recorder import Answer, Recorder
+from servers.recorder import CannedResponse, Recorder
 
 from openapi_tools import load_tools
 from openapi_tools.contracts.mcp import create_server
@@ -37,13 +37,13 @@ class Tasks(Recorder):
         super().__init__()
         self.begun, self.status = begun, status
 
-    def answer_to(self, request):
+    def next_response(self, request):
         if request.method == "POST":
             body = json.dumps(self.begun).replace("{url}", self.url)
-            return Answer(self.status, JSON, body.encode())
+            return CannedResponse(self.status, JSON, body.encode())
         is_first = len([each for each in self.requests if each.method == "GET"]) == 1
         state = {"state": "running" if is_first else "completed", "id": "1"}
-        return Answer(200, [*JSON, ("Retry-After", "0")], json.dumps(state).encode())
+        return CannedResponse(200, [*JSON, ("Retry-After", "0")], json.dumps(state).encode())
 
 
 def tools_of(server):
@@ -141,7 +141,7 @@ async def test_a_task_at_another_origin_is_not_asked_for(to):
 
 
 async def test_a_read_of_a_resource_with_a_task_begins_none():
-    response = Answer(200, JSON, b'{"task": "/tasks/1/"}')
+    response = CannedResponse(200, JSON, b'{"task": "/tasks/1/"}')
     async with Recorder(response) as server, tools_of(server) as toolset:
         result = await toolset.call("get_report", {})
 

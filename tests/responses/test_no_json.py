@@ -2,7 +2,7 @@
 
 import pytest
 from one_call import call_once, response
-from servers.recorder import Answer
+from servers.recorder import CannedResponse
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ async def test_nothing_is_a_success_without_output(body):
 async def test_head_reads_no_body():
     head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n"
 
-    result, _ = await call_once(Answer(raw=head), method="head")
+    result, _ = await call_once(CannedResponse(raw=head), method="head")
 
     assert (result.success, result.output) == (True, None)
 

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 from documents import document, operation
 from mcp import Client
-from servers.site import Said, Site
+from servers.site import Site, SiteResponse
 
 from openapi_tools import Settings, load_tools
 from openapi_tools.cli import commands
@@ -76,7 +76,7 @@ def respond(asked):
         "/whole": {"items": part(0, 3), "total": 3},
         "/full": {"items": part(0, min(size, 5))},
     }
-    return Said(bodies[asked.path])
+    return SiteResponse(bodies[asked.path])
 
 
 @pytest.fixture(scope="module")

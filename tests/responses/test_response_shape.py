@@ -19,7 +19,7 @@ from openapi_tools.testing import mock_api
 
 
 def toolset_of(body, *, media_type="application/json", schema=None, **settings):
-    """Return tools that are answered so; `answer` is JSON-native, or bytes."""
+    """Return tools whose API sends this body, JSON-native or bytes."""
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
     media = {"application/json": {"schema": schema}} if schema else {}
     responses = {"200": {"description": "", "content": media}}

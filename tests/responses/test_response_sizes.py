@@ -5,7 +5,7 @@ import json
 import pytest
 from documents import document, operation
 from packages import imported
-from servers.recorder import Answer
+from servers.recorder import CannedResponse
 
 from openapi_tools import Settings, SettingsError, generate_package, load_tools
 from openapi_tools.common.json_values import dump_json, follow_references
@@ -61,7 +61,7 @@ ADDED = '[{"id":0,"name":"p0"},{"id":1},{"id":2,"name":"p2"},{"id":3,"name":"p3"
 @pytest.fixture(params=["loaded", "generated"])
 async def shaped(request, recorder, tmp_path):
     """The same tools with shapes of their own, loaded and from a generated package."""
-    recorder.answer = Answer(body=json.dumps(PETS).encode())
+    recorder.response = CannedResponse(body=json.dumps(PETS).encode())
     settings = Settings(base_url=recorder.url)
     if request.param == "loaded":
         yield load_tools(DOCUMENT, config=CONFIG, settings=settings)

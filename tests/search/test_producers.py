@@ -15,7 +15,7 @@ TEXT = {"type": "string"}
 
 
 def path(method, place, response=None, required=(), ask=None, **fields):
-    """Return (path, path item): `required` are query parameters, `answer` a schema."""
+    """Return (path, path item): `required` are query parameters, `response` a schema."""
     content = {} if response is None else {"content": {"application/json": {"schema": response}}}
     asked = ask or TEXT
     parameters = [{"name": n, "in": "query", "required": True, "schema": asked} for n in required]

@@ -114,7 +114,7 @@ class State:
     sends_iss: str | None = None
     approves: bool | None = True  # the person at the browser or device; None for not yet
     slow_downs: int = 0  # how often a device is told to, before the person agrees
-    device_answer: dict | None = None  # instead of the right one
+    device_response: dict | None = None  # instead of the right one
     interval: int = 1
     forms: list = field(default_factory=list)  # at the token endpoint
     proofs: list = field(default_factory=list)  # the `Authorization` that came with them
@@ -321,14 +321,14 @@ class App:
         uri = f"{self.state.url}{scope['path']}?{scope['query_string'].decode()}"
         request = Request(scope["method"], uri, headers, body.decode())
         self.state.asked[scope["path"]] += 1
-        status, answer, extra = await self.answer(scope["path"], request)
+        status, answer, extra = await self.respond(scope["path"], request)
         lines = {"Content-Type": "application/json", **dict(extra)}
         headers = [(name.encode(), value.encode()) for name, value in lines.items()]
         await send({"type": "http.response.start", "status": status, "headers": headers})
         content = answer if isinstance(answer, str) else json.dumps(answer)
         await send({"type": "http.response.body", "body": content.encode()})
 
-    async def answer(self, path, request):
+    async def respond(self, path, request):
         match path:
             case "/token":
                 return await self.token(request)
@@ -370,8 +370,8 @@ class App:
         return "ada"
 
     def device(self, request):
-        if self.state.device_answer is not None:
-            return 200, self.state.device_answer, {}
+        if self.state.device_response is not None:
+            return 200, self.state.device_response, {}
         return self.server.create_endpoint_response("device_authorization", request)
 
     def metadata(self):

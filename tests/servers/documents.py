@@ -56,7 +56,7 @@ def object_of(**properties):
     return {"type": "object", "properties": properties, "additionalProperties": False}
 
 
-async def called(url, *, client=None, **settings):
+async def call_server(url, *, client=None, **settings):
     """Return the result of the one operation of an API at that address."""
     api = {**document(), "servers": [{"url": url}]}
     chosen = Settings(**{"timeout": 5.0, **settings})

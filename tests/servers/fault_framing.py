@@ -1,16 +1,16 @@
 """Faults of connections, of the head of an answer and of the way its body is delimited."""
 
 from servers.fault_peer import Route, closes, drips, floods, hangs, head, keeps, resets, says
-from servers.faults import answer
+from servers.faults import make_response
 
 JSON = "Content-Type: application/json"
 CHUNKED = head(JSON, "Transfer-Encoding: chunked")
 ENDLESS = head(JSON, "Connection: close")
 HUNDRED = head(JSON, "Content-Length: 100")
 EARLY = head("Link: </a>; rel=preload", status="103 Early Hints")
-WHOLE = answer(b'{"fine": true}', JSON)
-POISON = answer(b'{"poison": true}', JSON)
-TOO_BIG = answer(b'{"error": "too big"}', "Connection: close", status="413 Too Large")
+WHOLE = make_response(b'{"fine": true}', JSON)
+POISON = make_response(b'{"poison": true}', JSON)
+TOO_BIG = make_response(b'{"error": "too big"}', "Connection: close", status="413 Too Large")
 EMPTY = "Content-Length: 0"
 OK = b"HTTP/1.1 200 OK\r\n"
 LATE = "timeout|protocol"
@@ -23,7 +23,7 @@ async def reset_when_used_again(caller):
 
 def headers(count):
     """Return a behaviour that answers with so many headers."""
-    return keeps(answer(b"{}", *(f"X-{number}: y" for number in range(count))))
+    return keeps(make_response(b"{}", *(f"X-{number}: y" for number in range(count))))
 
 
 CONNECTIONS = (

@@ -7,7 +7,7 @@ import socket
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from servers.faults import Peer, answer
+from servers.faults import Peer, make_response
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -140,7 +140,7 @@ async def floods(caller, wave):
 def says(body=b"{}", *headers, kind="application/json", status="200 OK"):
     """Return a behaviour that gives a well-formed answer; a function makes a large body."""
     lines = (f"Content-Type: {kind}", *headers) if kind else headers
-    return keeps(lambda _: answer(body() if callable(body) else body, *lines, status=status))
+    return keeps(lambda _: make_response(body() if callable(body) else body, *lines, status=status))
 
 
 def head(*lines, status="200 OK"):

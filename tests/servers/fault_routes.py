@@ -16,22 +16,22 @@ if __name__ == "__main__":
 
 from servers import fault_bodies, fault_framing, fault_statuses
 from servers.fault_peer import Bytewise, Caller, Route, closes, keeps
-from servers.faults import Faults, answer, hang
+from servers.faults import Faults, hang, make_response
 
 ROUTES = (*fault_framing.ROUTES, *fault_bodies.ROUTES, *fault_statuses.ROUTES)
 """Every fault."""
 
 
-def _told(caller):
+def _report_facts(caller):
     """Return what was received so far."""
     site = caller.server
     facts = {"seen": site.seen, "cookies": site.cookies, "caught": site.sink.connections}
-    return answer(json.dumps(facts).encode(), "Content-Type: application/json")
+    return make_response(json.dumps(facts).encode(), "Content-Type: application/json")
 
 
-HELPERS = (fault_statuses.ECHO, Route("told", keeps(_told), "ok", "GET"))
+HELPERS = (fault_statuses.ECHO, Route("told", keeps(_report_facts), "ok", "GET"))
 """What else is served; no faults."""
-NOWHERE = Route("", closes(answer(status="404 Not Found")), "http")
+NOWHERE = Route("", closes(make_response(status="404 Not Found")), "http")
 _BY_PATH = {route.path: route for route in (*ROUTES, *HELPERS)}
 
 
@@ -44,7 +44,7 @@ class FaultSite(Faults):
     """Answers at each path with the fault of that name."""
 
     def __init__(self, *, bytewise=False):
-        super().__init__(self._answer)
+        super().__init__(self._serve_peer)
         self._bytewise = bytewise
         self.seen = Counter()  # for instance "POST /no-answer"
         self.cookies = 0
@@ -58,7 +58,7 @@ class FaultSite(Faults):
         await super().__aexit__(*details)
         await self.sink.__aexit__(*details)
 
-    async def _answer(self, peer):
+    async def _serve_peer(self, peer):
         caller = Bytewise(peer) if self._bytewise else Caller(peer)
         going = True
         while going:

@@ -6,7 +6,7 @@ from email.utils import formatdate
 
 from servers.fault_bodies import lists
 from servers.fault_peer import Route, keeps, says
-from servers.faults import answer
+from servers.faults import make_response
 
 PROBLEM = "application/problem+json"
 REFUSED = b'{"message": "no"}'
@@ -20,7 +20,7 @@ def redirects(location, status="302 Found"):
         site = caller.server
         ports = {"port": site.port, "sink_port": site.sink.port}
         where = location.format(site=site.url, sink=site.sink.url, target=caller.path, **ports)
-        return answer(b"", f"Location: {where}", status=status)
+        return make_response(b"", f"Location: {where}", status=status)
 
     return keeps(made)
 
@@ -28,7 +28,7 @@ def redirects(location, status="302 Found"):
 def a_page(caller):
     """Return a list that goes on here, and elsewhere."""
     body = json.dumps({"items": [1], "next": f"{caller.server.sink.url}/page"}).encode()
-    return answer(body, f"Link: <{caller.server.url}/ok?page=2>; rel=next")
+    return make_response(body, f"Link: <{caller.server.url}/ok?page=2>; rel=next")
 
 
 def refuses(value, status="429 Too Many Requests"):
@@ -37,7 +37,7 @@ def refuses(value, status="429 Too Many Requests"):
     def made(_):
         date, past = (formatdate(time.time() + seconds, usegmt=True) for seconds in (60, -60))
         wait = f"Retry-After: {value.format(date=date, past=past)}"
-        return answer(b'"wait"', wait, status=status)
+        return make_response(b'"wait"', wait, status=status)
 
     return keeps(made)
 
@@ -45,13 +45,13 @@ def refuses(value, status="429 Too Many Requests"):
 def unavailable_once(caller):
     """Refuse every other call."""
     fine = caller.server.seen[f"{caller.method} {caller.path}"] % 2 == 0
-    return answer(b"{}", status="200 OK" if fine else "503 Service Unavailable")
+    return make_response(b"{}", status="200 OK" if fine else "503 Service Unavailable")
 
 
 def echo(caller):
     """Answer with the query, so that answers can be told apart."""
     body = json.dumps({"echo": caller.query}).encode()
-    return answer(body, "Content-Type: application/json")
+    return make_response(body, "Content-Type: application/json")
 
 
 def fails(status, body, kind="application/json"):
@@ -89,7 +89,9 @@ REDIRECTS = (
     Route("redirect-javascript", redirects("javascript:alert(1)"), "redirect"),
     Route("redirect-bad-url", redirects("http://[::bad/"), "redirect"),
     Route("redirect-bad-port", redirects("http://x:99999999/"), "redirect"),
-    Route("redirect-without-location", keeps(answer(b"", status="302 Found")), "redirect|http"),
+    Route(
+        "redirect-without-location", keeps(make_response(b"", status="302 Found")), "redirect|http"
+    ),
     Route("redirect-user-info", redirects("http://u:pw@127.0.0.1:{port}/ok"), "redirect"),
     Route("302-after-post", redirects("/ok"), "redirect", "POST"),
     Route("303-after-post", redirects("/ok", "303 Other"), "ok", "POST"),

@@ -119,7 +119,7 @@ async def serve(peer):
     """Answer every request."""
     while True:
         await peer.request()
-        await peer.write(answer())
+        await peer.write(make_response())
 
 
 async def hang(peer):
@@ -134,7 +134,7 @@ def stalling(data):
     async def behave(peer):
         await peer.request()
         if peer.server.connections > 1:
-            await peer.write(answer())
+            await peer.write(make_response())
             return
         await peer.write(data)
         await peer.hang()
@@ -142,7 +142,7 @@ def stalling(data):
     return behave
 
 
-def replying(*responses):
+def reply_with(*responses):
     """Return a behaviour that answers one request after another with these bytes, then closes."""
 
     async def behave(peer):
@@ -153,7 +153,7 @@ def replying(*responses):
     return behave
 
 
-def answer(body=b"{}", *headers, status="200 OK"):
+def make_response(body=b"{}", *headers, status="200 OK"):
     """Return a well-formed answer; `Content-Length` is added."""
     lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", *headers, "", ""]
     return "\r\n".join(lines).encode("latin-1") + body

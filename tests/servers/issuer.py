@@ -113,7 +113,7 @@ class IssuerApp(App):
     def __init__(self, state):
         super().__init__(state, IssuerServer)
 
-    async def answer(self, path, request):
+    async def respond(self, path, request):
         await self.hold(path, request.form.get("token"))
         match path:
             case "/jwks":
@@ -121,7 +121,7 @@ class IssuerApp(App):
                 return self.state.key_status, {"keys": keys}, {}
             case "/introspect":
                 return self.introspected(request)
-        return await super().answer(path, request)
+        return await super().respond(path, request)
 
     async def hold(self, *names):
         while not self.state.holds.isdisjoint(names):  # noqa: ASYNC110 -- of another thread

@@ -27,8 +27,8 @@ class Recorded:
 
 
 @dataclass
-class Answer:
-    """What the recorder answers; `raw` stands for the whole answer."""
+class CannedResponse:
+    """What the recorder sends; `raw` stands for the whole response."""
 
     status: int = 200
     headers: list[tuple[str, str]] = field(
@@ -45,43 +45,43 @@ class Answer:
 
 
 class Recorder(Faults):
-    """Answers every request with `answer`, unless `answers` holds one for it."""
+    """Sends `response` for every request, unless `responses` holds one for it."""
 
     limit = 2**26
 
-    def __init__(self, response: Answer | None = None) -> None:
-        super().__init__(self._answer_all)
-        self.answer = response or Answer()
-        self.answers: deque[Answer] = deque()
+    def __init__(self, response: CannedResponse | None = None) -> None:
+        super().__init__(self._serve_peer)
+        self.response = response or CannedResponse()
+        self.responses: deque[CannedResponse] = deque()
 
     @property
     def last(self) -> Recorded:
         return self.requests[-1]
 
-    async def _answer_all(self, peer):
+    async def _serve_peer(self, peer):
         while True:
             request = await _read_request(peer._reader)
             self.requests.append(request)
             self.changed.set()
-            await peer.write(self.answer_to(request).to_bytes())
+            await peer.write(self.next_response(request).to_bytes())
 
-    def answer_to(self, request: Recorded) -> Answer:
-        """Return what is answered to a request."""
-        return self.answers.popleft() if self.answers else self.answer
+    def next_response(self, request: Recorded) -> CannedResponse:
+        """Return what is sent for a request."""
+        return self.responses.popleft() if self.responses else self.response
 
 
 class Held(Recorder):
     """Answers once `release` is set."""
 
-    def __init__(self, response: Answer | None = None) -> None:
+    def __init__(self, response: CannedResponse | None = None) -> None:
         super().__init__(response)
         self.release = asyncio.Event()
 
-    async def _answer_all(self, peer):
+    async def _serve_peer(self, peer):
         self.requests.append(await _read_request(peer._reader))
         self.changed.set()
         await self.release.wait()
-        await peer.write(self.answer.to_bytes())
+        await peer.write(self.response.to_bytes())
 
 
 async def _read_request(reader):

@@ -23,8 +23,8 @@ class Asked(NamedTuple):
     headers: Message
 
 
-class Said(NamedTuple):
-    """One answer; a body that is not bytes is sent as JSON."""
+class SiteResponse(NamedTuple):
+    """One response; a body that is not bytes is sent as JSON."""
 
     body: Any = b""
     status: int = 200
@@ -42,10 +42,10 @@ class _Server(ThreadingHTTPServer):
 
 
 class Site:
-    """`with Site(answer) as site:` then `site.url` and what was `site.asked`, oldest first."""
+    """`with Site(respond) as site:` then `site.url` and what was `site.asked`, oldest first."""
 
     def __init__(self, respond):
-        self.answer = respond
+        self.respond = respond
         self.asked: list[Asked] = []
         site = self
 
@@ -56,7 +56,7 @@ class Site:
                 address = urlsplit(self.path)
                 query = {name: values[-1] for name, values in parse_qs(address.query).items()}
                 site.asked.append(Asked(address.path, query, self.headers))
-                response = site.answer(site.asked[-1])
+                response = site.respond(site.asked[-1])
                 body = (
                     response.body
                     if isinstance(response.body, bytes)

@@ -195,7 +195,7 @@ async def post_modern(site, token, method, capabilities, **params):
     return await post(site, token, message, headers=headers)
 
 
-def sent(api):
+def sent_requests(api):
     """Return method, path and credential of each request at the API."""
     return [
         (request.method, request.target, request.header("Authorization"))
@@ -208,7 +208,7 @@ def client_of(issuer, **fields):
     return {**usual, **fields}
 
 
-async def called(site, token, name="list_orders", *, mode="auto", times=1, **options):
+async def call_tool(site, token, name="list_orders", *, mode="auto", times=1, **options):
     async with site.client(token, mode, **options) as client:
         return [await client.call_tool(name, {}) for _ in range(times)][-1]
 

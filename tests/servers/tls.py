@@ -93,7 +93,7 @@ class TlsServer:
         plain.settimeout(10)
         with contextlib.suppress(OSError), plain:
             if self._context is None:
-                self._answer_all(plain, "")
+                self._serve_requests(plain, "")
                 return
             connection = self._context.wrap_socket(
                 plain, server_side=True, do_handshake_on_connect=False
@@ -106,9 +106,9 @@ class TlsServer:
                     self.failures.append(str(error.reason))
                     _take_leave(connection)
                 else:
-                    self._answer_all(connection, str(connection.getpeercert() or ""))
+                    self._serve_requests(connection, str(connection.getpeercert() or ""))
 
-    def _answer_all(self, connection, subject):
+    def _serve_requests(self, connection, subject):
         while True:
             head = b""
             while b"\r\n\r\n" not in head:

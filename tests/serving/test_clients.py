@@ -10,7 +10,7 @@ pytest.importorskip("mcp", reason="mcp is not installed")
 
 from mcp_api import DOCUMENT, Api
 from starlette.responses import PlainTextResponse
-from team_servers import client_of, configured, hosted
+from team_servers import client_of, host_team, write_configuration
 
 from openapi_tools.serving import team_server, web_server
 
@@ -30,7 +30,7 @@ async def api():
 def config_of(tmp_path, api, limits=LIMITS):
     (tmp_path / "pets.json").write_text(json.dumps(DOCUMENT))
     table = f'source = "pets.json"\nbase_url = "{api.url}"'
-    return configured(tmp_path, limits, pets=table)
+    return write_configuration(tmp_path, limits, pets=table)
 
 
 async def talk(server, *sent, wait=20):
@@ -60,7 +60,7 @@ def chunked(size):
 
 
 async def test_the_head_and_the_body_of_a_response_are_one_packet(api, tmp_path):
-    async with hosted(config_of(tmp_path, api, "")) as server:
+    async with host_team(config_of(tmp_path, api, "")) as server:
         port = int(server.address.rpartition(":")[2])
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         for _ in range(5):
@@ -77,7 +77,7 @@ async def test_a_large_response_arrives_whole_though_it_is_read_slowly(api, tmp_
         return PlainTextResponse(text)
 
     monkeypatch.setattr(team_server.WebServer, "_respond_health", respond)
-    async with hosted(config_of(tmp_path, api, "")) as server:
+    async with host_team(config_of(tmp_path, api, "")) as server:
         head = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n"
         response = await talk(server, head)
 
@@ -93,7 +93,7 @@ LARGE = {
 @pytest.mark.parametrize("case", LARGE)
 async def test_a_large_body_is_refused(case, api, tmp_path):
     head, body = LARGE[case]
-    async with hosted(config_of(tmp_path, api)) as server:
+    async with host_team(config_of(tmp_path, api)) as server:
         response = await talk(server, head.encode(), body)
 
     assert response.startswith(b"HTTP/1.1 413 ")
@@ -102,7 +102,7 @@ async def test_a_large_body_is_refused(case, api, tmp_path):
 
 async def test_a_slow_body_is_refused(api, tmp_path):
     head = HEAD + "Content-Length: 1000\r\n\r\n{"
-    async with hosted(config_of(tmp_path, api)) as server:
+    async with host_team(config_of(tmp_path, api)) as server:
         response = await talk(server, head.encode())
 
     assert response.startswith(b"HTTP/1.1 408 ")
@@ -112,13 +112,13 @@ async def test_a_slow_body_is_refused(api, tmp_path):
     "sent", ["", "GET /healthz HTT", "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n"]
 )
 async def test_a_connection_without_a_whole_request_is_closed(sent, api, tmp_path):
-    async with hosted(config_of(tmp_path, api)) as server:
+    async with host_team(config_of(tmp_path, api)) as server:
         assert await talk(server, sent.encode()) == b""
 
 
 async def test_a_connection_that_goes_on_slowly_after_a_response_is_closed(api, tmp_path):
     whole = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
-    async with hosted(config_of(tmp_path, api)) as server:
+    async with host_team(config_of(tmp_path, api)) as server:
         response = await talk(server, whole, b"GET /healthz HTTP/1.1\r\nHo")
 
     assert response.startswith(b"HTTP/1.1 200 ")
@@ -135,7 +135,7 @@ def test_a_response_in_two_writes_does_not_wait_for_an_acknowledgement():
 
 
 async def test_many_idle_connections_are_closed_and_clients_are_served_after_them(api, tmp_path):
-    async with hosted(config_of(tmp_path, api)) as server:
+    async with host_team(config_of(tmp_path, api)) as server:
         idle = await asyncio.gather(*(talk(server) for _ in range(200)))
         async with client_of(server.url) as client:
             assert (await client.list_tools()).tools
@@ -154,7 +154,7 @@ WHOLE = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
 )  # fmt: skip
 async def test_the_oldest_connection_without_a_request_closes_for_a_new_one(sent, api, tmp_path):
     limits = "[serve.limits]\nconnections = 5\n"
-    async with hosted(config_of(tmp_path, api, limits)) as server:
+    async with host_team(config_of(tmp_path, api, limits)) as server:
         connections = server.web.server_state.connections
         idle = []
         for number in range(5):
@@ -174,7 +174,7 @@ async def test_the_oldest_connection_without_a_request_closes_for_a_new_one(sent
 
 async def test_many_connections_without_a_request_keep_nobody_out(api, tmp_path):
     limits = "[serve.limits]\nconnections = 20\n"
-    async with hosted(config_of(tmp_path, api, limits)) as server:
+    async with host_team(config_of(tmp_path, api, limits)) as server:
         flood = [asyncio.create_task(talk(server)) for _ in range(100)]
         async with client_of(server.url) as client:
             assert (await client.list_tools()).tools
@@ -191,7 +191,7 @@ async def test_many_connections_without_a_request_keep_nobody_out(api, tmp_path)
 
 async def test_no_call_that_runs_ends_for_a_new_connection(api, tmp_path):
     limits = "[serve.limits]\nconnections = 3\n"
-    async with hosted(config_of(tmp_path, api, limits)) as server:
+    async with host_team(config_of(tmp_path, api, limits)) as server:
         calls = [asyncio.create_task(talk(server, call_request("auto"))) for _ in range(3)]
         await until(lambda: len(server.web.server_state.tasks) == 3)
         await asyncio.wait_for(api.arrived.wait(), 20)
@@ -237,7 +237,7 @@ def call_request(mode):
 async def test_a_client_that_leaves_in_the_middle_ends_its_call_and_leaves_nothing(
     mode, api, tmp_path
 ):
-    async with hosted(config_of(tmp_path, api, "")) as server:
+    async with host_team(config_of(tmp_path, api, "")) as server:
         port = int(server.address.rpartition(":")[2])
         tasks = []
         for _ in range(3):
@@ -264,12 +264,12 @@ async def test_a_client_that_reads_no_response_is_cut_off(api, tmp_path):
     }
     (tmp_path / "pets.json").write_text(json.dumps({**DOCUMENT, "paths": many}))
     keys = f'mode = "tools"\n{LIMITS}'
-    config = configured(
+    config = write_configuration(
         tmp_path, keys, pets='source = "pets.json"\nbase_url = "http://127.0.0.1:9"'
     )
     whole = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
     request = f"{HEAD}Content-Length: {len(whole)}\r\n\r\n{whole}"
-    async with hosted(config) as server:
+    async with host_team(config) as server:
         port = int(server.address.rpartition(":")[2])
         _, writer = await asyncio.open_connection("127.0.0.1", port, limit=1)
         writer.transport.pause_reading()

@@ -10,8 +10,8 @@ import pytest
 pytest.importorskip("mcp", reason="mcp is not installed")
 
 from mcp_api import texts
-from servers.recorder import Answer, Held, Recorder
-from team_servers import client_of, configured, document, hosted
+from servers.recorder import CannedResponse, Held, Recorder
+from team_servers import client_of, document, host_team, write_configuration
 
 from openapi_tools.serving import served_apis
 
@@ -25,7 +25,7 @@ async def names_of(client):
 
 
 def document_response(doc, etag):
-    return Answer(headers=[*KINDS, ("ETag", etag)], body=json.dumps(doc).encode())
+    return CannedResponse(headers=[*KINDS, ("ETag", etag)], body=json.dumps(doc).encode())
 
 
 @pytest.fixture
@@ -37,20 +37,22 @@ async def source():
 
 def config_of(tmp_path, source, *keys):
     table = f'source = "{source.url}/openapi.json"\nsettings = {{ base_url = "{source.url}" }}'
-    return configured(tmp_path, "\n".join(keys), pets=table, shop=document("Shop", "list_orders"))
+    return write_configuration(
+        tmp_path, "\n".join(keys), pets=table, shop=document("Shop", "list_orders")
+    )
 
 
 async def test_a_document_is_asked_for_again_on_a_schedule_and_clients_hear_of_changes(
     source, tmp_path
 ):
     async with (
-        hosted(config_of(tmp_path, source, "refresh = 0.05")) as server,
+        host_team(config_of(tmp_path, source, "refresh = 0.05")) as server,
         client_of(server.url) as client,
         client.listen(tools_list_changed=True) as changes,
     ):
         before = await names_of(client)
-        source.answers.append(Answer(304, headers=[("ETag", '"1"')], body=b""))
-        source.answer = document_response(LARGER, '"2"')
+        source.responses.append(CannedResponse(304, headers=[("ETag", '"1"')], body=b""))
+        source.response = document_response(LARGER, '"2"')
         await asyncio.wait_for(anext(changes), 20)
         after = await names_of(client)
         result = await client.call_tool("list_cats", {})
@@ -66,13 +68,13 @@ async def test_a_document_that_cannot_be_read_again_keeps_its_tools_and_shows(
     source, tmp_path, caplog
 ):
     pytest.importorskip("prometheus_client", reason="prometheus-client is not installed")
-    async with hosted(config_of(tmp_path, source)) as server, client_of(server.url) as client:
-        source.answer = Answer(500, body=b"s3cr3t")
+    async with host_team(config_of(tmp_path, source)) as server, client_of(server.url) as client:
+        source.response = CannedResponse(500, body=b"s3cr3t")
         await server.apis.refresh()
         server.apis.on_refresh()
         names = await names_of(client)
         ready, figures = await server.get("/readyz"), (await server.get("/metrics")).text
-        source.answer = document_response(PETS, '"1"')
+        source.response = document_response(PETS, '"1"')
         await server.apis.refresh()
         again = await server.get("/readyz")
 
@@ -87,11 +89,11 @@ async def test_a_document_that_cannot_be_read_again_keeps_its_tools_and_shows(
 
 async def test_a_failure_that_lasts_is_a_line_and_its_end_another(source, tmp_path, caplog):
     caplog.set_level("INFO", "openapi_tools.serving")
-    async with hosted(config_of(tmp_path, source)) as server:
+    async with host_team(config_of(tmp_path, source)) as server:
         for status in (500, 500, 502, 502):
-            source.answer = Answer(status)
+            source.response = CannedResponse(status)
             await server.apis.refresh()
-        source.answer = document_response(PETS, '"1"')
+        source.response = document_response(PETS, '"1"')
         for _ in range(2):
             await server.apis.refresh()
 
@@ -105,14 +107,14 @@ async def test_a_failure_that_lasts_is_a_line_and_its_end_another(source, tmp_pa
 
 async def test_an_api_that_could_not_be_loaded_is_tried_again(source, tmp_path, monkeypatch):
     monkeypatch.setattr(served_apis, "_RETRY_SECONDS", 0.05)
-    source.answer = Answer(404)
+    source.response = CannedResponse(404)
     async with (
-        hosted(config_of(tmp_path, source)) as server,
+        host_team(config_of(tmp_path, source)) as server,
         client_of(server.url) as client,
         client.listen(tools_list_changed=True) as changes,
     ):
         before, unready = await names_of(client), await server.get("/readyz")
-        source.answer = document_response(PETS, '"1"')
+        source.response = document_response(PETS, '"1"')
         await asyncio.wait_for(anext(changes), 20)
         after, ready = await names_of(client), await server.get("/readyz")
 
@@ -121,9 +123,9 @@ async def test_an_api_that_could_not_be_loaded_is_tried_again(source, tmp_path, 
 
 
 async def test_nothing_is_reported_where_only_the_bytes_of_a_document_changed(source, tmp_path):
-    async with hosted(config_of(tmp_path, source)) as server:
+    async with host_team(config_of(tmp_path, source)) as server:
         before = server.apis.apis[0].toolset
-        source.answer = document_response({**PETS, "x-note": "changed"}, '"2"')
+        source.response = document_response({**PETS, "x-note": "changed"}, '"2"')
         await server.apis.refresh()
 
         assert server.apis.apis[0].toolset is before
@@ -134,11 +136,11 @@ async def test_a_signal_has_documents_read_at_once_and_a_running_call_ends_on_th
     tmp_path,
 ):
     """The API answers once the document has changed."""
-    async with Held(Answer(body=b'{"old": true}')) as api:
+    async with Held(CannedResponse(body=b'{"old": true}')) as api:
         table = f'source = "pets.json"\nbase_url = "{api.url}"'
         (tmp_path / "pets.json").write_text(json.dumps(PETS))
         async with (
-            hosted(configured(tmp_path, pets=table)) as server,
+            host_team(write_configuration(tmp_path, pets=table)) as server,
             client_of(server.url) as client,
             client.listen(tools_list_changed=True) as changes,
         ):
@@ -172,7 +174,7 @@ async def test_a_fault_of_ours_in_one_document_is_logged_and_the_others_are_serv
         return loaded(config, members, record)
 
     monkeypatch.setattr(served_apis, "load_with_record", load)
-    async with hosted(config_of(tmp_path, source)) as server:
+    async with host_team(config_of(tmp_path, source)) as server:
         ready = await server.get("/readyz")
         monkeypatch.setattr(served_apis, "load_with_record", loaded)
         await server.apis.refresh()
@@ -195,12 +197,12 @@ async def test_a_fault_while_tools_are_offered_does_not_end_the_schedule(
         return original(*arguments)
 
     async with (
-        hosted(config_of(tmp_path, source, "refresh = 0.05")) as server,
+        host_team(config_of(tmp_path, source, "refresh = 0.05")) as server,
         client_of(server.url) as client,
         client.listen(tools_list_changed=True) as changes,
     ):
         monkeypatch.setattr(served_apis, "offer_tools", fail_once)
-        source.answer = document_response(LARGER, '"2"')
+        source.response = document_response(LARGER, '"2"')
         await asyncio.wait_for(anext(changes), 20)
         names = await names_of(client)
 

@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("mcp", reason="mcp is not installed")
 
 from servers.redis_server import REDIS, RedisServer
-from team_load import RATE, free_ports, measured, rates, troubled, without_issuer
+from team_load import RATE, free_ports, measure_load, rates, troubled, without_issuer
 
 CALLS = 1_500
 
@@ -29,7 +29,7 @@ def redis():
 
 
 async def test_a_limit_holds_and_no_call_is_sent_twice(redis):
-    api, load = await measured(CALLS, redis, free_ports(3))
+    api, load = await measure_load(CALLS, redis, free_ports(3))
 
     by_kind = {}
     for number, (kind, words) in load.outcomes.items():

@@ -6,7 +6,7 @@ import json
 import pytest
 from documents import document, operation
 from mcp import Client, MCPError
-from servers.recorder import Answer
+from servers.recorder import CannedResponse
 
 from openapi_tools import load_tools
 from openapi_tools.changes import tool_lock
@@ -26,7 +26,7 @@ def root(url, **limit):
 @pytest.fixture
 def files(tmp_path, recorder):
     """The files of a server: its document, its lock and its configuration."""
-    recorder.answer = Answer(body=b"[]")
+    recorder.response = CannedResponse(body=b"[]")
     spec, lock = tmp_path / "pets.json", tmp_path / "openapi-tools.lock"
     spec.write_text(json.dumps(root(recorder.url, maximum=30)))
     tool_lock.write_lock(tool_lock.make_lock(load_tools(spec), lock))

@@ -11,7 +11,7 @@ from fastapi.responses import JSONResponse
 from fragile_state import FragileState
 from mcp import Client, MCPError, types
 from mcp.client.extension import ClientExtension, ResultClaim
-from mcp_api import hosted
+from mcp_api import host_server
 from pydantic import Field
 from servers.paged_server import serving
 
@@ -250,7 +250,7 @@ async def test_an_impatient_client_does_not_make_the_api_respond_more_often(
 
 async def test_tasks_over_http(served):
     polling = Polling()
-    async with hosted(served) as url, Client(url, mode="auto", extensions=[polling]) as client:
+    async with host_server(served) as url, Client(url, mode="auto", extensions=[polling]) as client:
         assert EXTENSION in client.server_capabilities.extensions
         result = await client.call_tool("make_report", {})
 

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("mcp", reason="mcp is not installed")
 pytest.importorskip("joserfc", reason="the extra serve is not installed")
 
-from team_servers import configured, process_of
+from team_servers import process_of, write_configuration
 
 pytestmark = pytest.mark.long
 
@@ -75,7 +75,7 @@ async def test_the_api_sees_each_write_once(workers, api, tmp_path, redis_server
     serve = f'port = 0\nworkers = {workers}\nmode = "tools"'
     if workers > 1:
         serve += f'\nredis = "{redis_server.url}"'
-    config = configured(tmp_path, serve, api=api.document)
+    config = write_configuration(tmp_path, serve, api=api.document)
     async with process_of(config) as server:
         url = (await server.line(r"serving 2 tools .* at (http://\S+)"))[1]
         async with httpx2.AsyncClient(timeout=60) as http:

@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("mcp", reason="mcp is not installed")
 
 import documents
-from team_servers import configured, document, hosted
+from team_servers import document, host_team, write_configuration
 
 from openapi_tools import load_tools
 from openapi_tools.errors import SettingsError
@@ -179,7 +179,9 @@ def worker(monkeypatch, tmp_path):
         monkeypatch.setattr(module, "write_logs", lambda _: None)
 
     def make(**apis):
-        return workers.worker_app(workers.WorkerStart(str(configured(tmp_path, **apis)), {}, 1))
+        return workers.worker_app(
+            workers.WorkerStart(str(write_configuration(tmp_path, **apis)), {}, 1)
+        )
 
     return make
 
@@ -198,7 +200,7 @@ def test_a_worker_whose_configuration_was_spoiled_ends_with_the_reason(worker, t
 
 async def test_without_the_package_for_figures_their_page_says_so(monkeypatch, tmp_path):
     monkeypatch.setattr(team_server, "find_spec", lambda _: None)
-    async with hosted(configured(tmp_path, pets=PETS)) as server:
+    async with host_team(write_configuration(tmp_path, pets=PETS)) as server:
         response = await server.get("/metrics")
 
     assert (response.status_code, response.text) == (

@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("mcp", reason="mcp is not installed")
 
 import uvicorn
-from team_servers import configured, document, hosted, running_at
+from team_servers import document, host_team, running_at, write_configuration
 
 from openapi_tools import load_tools
 from openapi_tools.browse.page_server import PageServer
@@ -29,7 +29,7 @@ CLOSE = "Connection: close\r\n"
 
 @contextlib.asynccontextmanager
 async def serve(tmp_path):
-    async with hosted(configured(tmp_path, pets=PETS)) as server:
+    async with host_team(write_configuration(tmp_path, pets=PETS)) as server:
         yield int(server.address.rpartition(":")[2]), "/healthz"
 
 
@@ -222,7 +222,7 @@ async def test_no_page_is_served_under_another_name(tmp_path, monkeypatch):
         for label, extra_headers in tokens.items()
         for path in PATHS
     }
-    async with hosted(configured(tmp_path, keys, pets=PETS)) as server:
+    async with host_team(write_configuration(tmp_path, keys, pets=PETS)) as server:
         port = int(server.address.rpartition(":")[2])
         responses = await exchange_all((port, ""), requests)
 
@@ -259,7 +259,9 @@ HOSTS = {
 async def test_probes_may_name_the_address_that_they_connect_to(tmp_path):
     """MCP stays for names: 406 is its response to a GET without `Accept`."""
     with web_server.open_socket("0.0.0.0", 0) as place:
-        started = team_server.start_server(str(configured(tmp_path, ANYWHERE, pets=PETS)), {})
+        started = team_server.start_server(
+            str(write_configuration(tmp_path, ANYWHERE, pets=PETS)), {}
+        )
         async with running_at(place, started):
             port = place.getsockname()[1]
             statuses = {

@@ -19,8 +19,8 @@ from corpus import ABSENT, FOLDER
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp_api import DOCUMENT, Api, texts
-from servers.recorder import Answer, Held, Recorder
-from team_servers import COMMAND, client_of, configured, document, process_of
+from servers.recorder import CannedResponse, Held, Recorder
+from team_servers import COMMAND, client_of, document, process_of, write_configuration
 
 PETS = document("Pets", "list_pets", "list_users")
 SHOP = document("Shop", "list_orders", "list_users")
@@ -38,7 +38,7 @@ async def names_of(client):
 
 async def test_several_apis_are_served_over_http_with_a_log_of_json_lines(tmp_path):
     table = 'source = "nowhere.json"\n[apis.gone.credentials]\nkey = "${GONE_KEY}"'
-    config = configured(tmp_path, "port = 0", pets=PETS, shop=SHOP, gone=table)
+    config = write_configuration(tmp_path, "port = 0", pets=PETS, shop=SHOP, gone=table)
     async with process_of("--config", config, "--log", "json") as server:
         match = await server.line(r"serving 4 tools of 2 APIs .* at (http://[^\s\"]+)")
         async with client_of(match[1]) as client:
@@ -57,7 +57,7 @@ async def test_several_apis_are_served_over_http_with_a_log_of_json_lines(tmp_pa
 
 @pytest.mark.long
 async def test_several_apis_are_served_over_stdio(tmp_path):
-    config = configured(tmp_path, pets=PETS, shop=SHOP)
+    config = write_configuration(tmp_path, pets=PETS, shop=SHOP)
     command, *arguments = [*COMMAND, "serve", str(config), "--transport", "stdio"]
     run = StdioServerParameters(command=command, args=arguments, env=dict(os.environ))
     with (tmp_path / "errors.txt").open("w") as errors:
@@ -74,7 +74,7 @@ async def slow_server(api, tmp_path, grace):
     """Give a server of an API, which waits so many seconds for calls, and its URL."""
     (tmp_path / "pets.json").write_text(json.dumps(DOCUMENT))
     table = f'source = "pets.json"\nbase_url = "{api.url}"'
-    config = configured(tmp_path, "port = 0", pets=table)
+    config = write_configuration(tmp_path, "port = 0", pets=table)
     async with process_of("--config", config, "--grace", grace) as server:
         yield server, (await server.line(r"at (http://\S+)"))[1]
 
@@ -119,7 +119,7 @@ async def call_tool_at(url, name, **arguments):
 @pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="there is no /proc here")
 async def test_thousands_of_idle_connections_are_closed_and_take_no_memory(tmp_path):
-    config = configured(tmp_path, "port = 0\n[serve.limits]\nidle_seconds = 2", pets=PETS)
+    config = write_configuration(tmp_path, "port = 0\n[serve.limits]\nidle_seconds = 2", pets=PETS)
     async with process_of("--config", config) as server:
         url = (await server.line(r"at (http://\S+)"))[1]
         port = int(re.search(r":(\d+)/", url)[1])
@@ -147,8 +147,10 @@ async def test_thousands_of_idle_connections_are_closed_and_take_no_memory(tmp_p
 
 @pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="there is no SIGHUP here")
 async def test_a_signal_to_read_documents_does_not_end_a_server_that_is_starting(tmp_path):
-    async with Held(Answer(body=json.dumps(PETS).encode())) as source:
-        config = configured(tmp_path, "port = 0", pets=f'source = "{source.url}/openapi.json"')
+    async with Held(CannedResponse(body=json.dumps(PETS).encode())) as source:
+        config = write_configuration(
+            tmp_path, "port = 0", pets=f'source = "{source.url}/openapi.json"'
+        )
         async with process_of("--config", config) as server:
             await asyncio.wait_for(source.changed.wait(), 60)
             server.process.send_signal(signal.SIGHUP)
@@ -171,7 +173,7 @@ async def test_workers_share_a_port_add_up_figures_and_hear_of_a_signal_each(tmp
             f'source = "pets.json"\nbase_url = "{api.url}"\n[apis.pets.credentials]\n'
             'key = "${PETS_KEY}"'
         )
-        config = configured(tmp_path, "port = 0\npaths = true", pets=table)
+        config = write_configuration(tmp_path, "port = 0\npaths = true", pets=table)
         env = {"PETS_KEY": "s3cr3t-of-pets"}
         async with process_of("--config", config, "--workers", 2, env=env) as server:
             url = (await server.line(r"tools.* at (http://\S+)"))[1]
@@ -212,7 +214,7 @@ async def test_ten_published_documents_are_one_server(way, transport, tmp_path):
         scheme = "oauth_2_0"
         tables["spotify"] += f'[apis.spotify.credentials]\n{scheme} = "${{SPOTIFY_KEY}}"'
         env["SPOTIFY_KEY"] = "s3cr3t-of-spotify"
-        config = configured(tmp_path, f'port = 0\nmode = "{way}"', **tables)
+        config = write_configuration(tmp_path, f'port = 0\nmode = "{way}"', **tables)
         if transport == "stdio":
             command, *arguments = [*COMMAND, "serve", str(config), "--transport", "stdio"]
             run = StdioServerParameters(command=command, args=arguments, env=env)

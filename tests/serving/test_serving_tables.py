@@ -1,7 +1,7 @@
 """The configuration of a server: its tables, and what is said of wrong ones."""
 
 import pytest
-from team_servers import configured, document
+from team_servers import document, write_configuration
 
 from openapi_tools.configuration.toml_tables import has_apis
 from openapi_tools.errors import SettingsError
@@ -64,7 +64,7 @@ FAULTS = {
 @pytest.mark.parametrize("case", FAULTS)
 def test_a_wrong_api_does_not_keep_the_others_from_being_read(case, tmp_path):
     table, message = FAULTS[case]
-    path = configured(tmp_path, pets=PETS, bad=table)
+    path = write_configuration(tmp_path, pets=PETS, bad=table)
 
     serving = read_serving(path)
 
@@ -78,7 +78,7 @@ def test_the_keys_of_an_api_are_those_of_a_configuration(tmp_path):
     table = (
         'source = "pets.json"\nprefix = "p_"\nlock = "pets.lock"\n[apis.pets.tools.x]\nname = "y"'
     )
-    path = configured(tmp_path, "refresh = 60", pets=table)
+    path = write_configuration(tmp_path, "refresh = 60", pets=table)
 
     serving = read_serving(path)
 

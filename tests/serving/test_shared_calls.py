@@ -11,7 +11,7 @@ import sharing_workers as workers
 from documents import document, operation
 from servers.authorization import SECRET, running, server
 from servers.counting import PATHS
-from servers.recorder import Answer, Recorder
+from servers.recorder import CannedResponse, Recorder
 from sharing_workers import KEY
 from stored_files import API as FILES_API
 
@@ -45,7 +45,7 @@ async def call_often(tools, count, name="read", **context):
 @pytest.mark.long
 def test_processes_share_the_limits_of_an_api(redis_server, api, processes):
     limits = {"concurrency": 3, "rate": 60.0}
-    outcomes = all_of(processes, workers.called, redis_server.url, api.document, 45, limits)
+    outcomes = all_of(processes, workers.call_tools, redis_server.url, api.document, 45, limits)
 
     assert [error for results, _ in outcomes for error in results if error] == []
     assert len(set(api.targets)) == 90
@@ -280,7 +280,7 @@ def test_a_refresher_that_is_killed_frees_the_others(redis_server, server):
 async def test_a_handle_works_in_another_process(redis_server, processes):
     files, content = StateFiles(RedisState(redis_server.url)), bytes(range(256)) * 400
     kind = [("Content-Type", "application/octet-stream")]
-    async with Recorder(Answer(headers=kind, body=content)) as peer:
+    async with Recorder(CannedResponse(headers=kind, body=content)) as peer:
         about = {**FILES_API, "servers": [{"url": peer.url}]}
         async with load_tools(about, settings=Settings(files=files)) as tools:
             handle = (await tools["get"].execute({})).metadata["file"]["handle"]
@@ -335,9 +335,9 @@ async def test_a_job_goes_on_in_another_process(processes):
          "/jobs/{id}": {"get": operation(operationId="look", parameters=[
              {"name": "id", "in": "path", "required": True, "schema": {"type": "integer"}}])}},
     )  # fmt: skip
-    async with Recorder(Answer(body=b'{"status": "done"}')) as peer:
-        peer.answers.append(Answer(202, [("Location", "/jobs/7"), ("Retry-After", "0")]))
-        peer.answers.append(Answer(body=b'{"status": "running"}'))
+    async with Recorder(CannedResponse(body=b'{"status": "done"}')) as peer:
+        peer.responses.append(CannedResponse(202, [("Location", "/jobs/7"), ("Retry-After", "0")]))
+        peer.responses.append(CannedResponse(body=b'{"status": "running"}'))
         about["servers"] = [{"url": peer.url}]
         async with load_tools(about) as tools:
             begun = await tools["start"].execute({})
@@ -354,7 +354,7 @@ async def test_cached_responses_are_shared_encrypted_and_separate_for_each_user(
     headers = [("Content-Type", "application/json"), ("Cache-Control", "max-age=600")]
     async with Recorder() as peer:
         bodies = (b'{"secret-answer": 1}', b'{"secret-answer": 2}')
-        peer.answers.extend(Answer(headers=headers, body=body) for body in bodies)
+        peer.responses.extend(CannedResponse(headers=headers, body=body) for body in bodies)
         about = document(PATHS, servers=[{"url": peer.url}])
         outcomes = [
             await asyncio.wrap_future(

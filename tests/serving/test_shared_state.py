@@ -163,7 +163,7 @@ def test_locks_hold_among_processes(redis_server, processes):
 def test_the_place_of_a_killed_process_is_free_after_its_lease(redis_server):
     spawned = multiprocessing.get_context("spawn")
     taken = spawned.Event()
-    process = spawned.Process(target=workers.held, args=(redis_server.url, 1.0, taken))
+    process = spawned.Process(target=workers.hold_place, args=(redis_server.url, 1.0, taken))
     process.start()
     assert taken.wait(20)
     state = RedisState(redis_server.url)

@@ -14,8 +14,8 @@ import click
 import httpx2
 from mcp import MCPError
 from mcp_api import MODES, texts
-from servers.recorder import Answer, Recorder
-from team_servers import client_of, configured, document, hosted, running_at
+from servers.recorder import CannedResponse, Recorder
+from team_servers import client_of, document, host_team, running_at, write_configuration
 
 from openapi_tools.errors import CallError, SettingsError
 from openapi_tools.serving.team_server import check_address, start_server
@@ -55,7 +55,7 @@ async def test_equal_names_begin_with_the_name_of_their_api_and_credentials_neve
 ):
     pets, shop, tables = servers
     async with (
-        hosted(configured(tmp_path, **tables)) as server,
+        host_team(write_configuration(tmp_path, **tables)) as server,
         client_of(server.url, mode) as client,
     ):
         names = await names_of(client)
@@ -78,7 +78,7 @@ async def test_equal_names_begin_with_the_name_of_their_api_and_credentials_neve
 async def test_each_api_has_a_path_of_its_own_where_wanted_in_its_own_mode(servers, tmp_path):
     _, _, tables = servers
     tables["shop"] = tables["shop"].replace("base_url", 'mode = "search"\nbase_url', 1)
-    async with hosted(configured(tmp_path, "paths = true", **tables)) as server:
+    async with host_team(write_configuration(tmp_path, "paths = true", **tables)) as server:
         async with client_of(f"{server.address}/pets/mcp") as client:
             pets, about = await names_of(client), client.server_info.name
             with pytest.raises(MCPError, match="no tool is called 'list_orders'"):
@@ -98,7 +98,10 @@ async def test_each_api_has_a_path_of_its_own_where_wanted_in_its_own_mode(serve
 async def test_a_prefix_of_an_api_is_before_all_its_names(servers, tmp_path):
     _, _, tables = servers
     tables["shop"] = tables["shop"].replace("base_url", 'prefix = "buy_"\nbase_url', 1)
-    async with hosted(configured(tmp_path, **tables)) as server, client_of(server.url) as client:
+    async with (
+        host_team(write_configuration(tmp_path, **tables)) as server,
+        client_of(server.url) as client,
+    ):
         names = await names_of(client)
 
     assert names == ["list_pets", "list_users", "buy_list_orders", "buy_list_users"]
@@ -110,7 +113,7 @@ async def test_searches_and_programs_reach_all_apis(way, servers, tmp_path):
         pytest.importorskip("pydantic_monty", reason="pydantic-monty is not installed")
     pets, shop, tables = servers
     async with (
-        hosted(configured(tmp_path, f'mode = "{way}"', **tables)) as server,
+        host_team(write_configuration(tmp_path, f'mode = "{way}"', **tables)) as server,
         client_of(server.url) as client,
     ):
         if way == "search":
@@ -131,8 +134,8 @@ async def test_searches_and_programs_reach_all_apis(way, servers, tmp_path):
 async def test_one_faulty_api_is_named_and_the_others_serve(servers, tmp_path, caplog):
     _, _, tables = servers
     tables |= {"gone": 'source = "nowhere.json"', "odd": 'sorce = "x"'}
-    config = configured(tmp_path, **tables)
-    async with hosted(config) as server, client_of(server.url) as client:
+    config = write_configuration(tmp_path, **tables)
+    async with host_team(config) as server, client_of(server.url) as client:
         assert len(await names_of(client)) == 4
         health, ready = await server.get("/healthz"), await server.get("/readyz")
 
@@ -151,7 +154,7 @@ async def test_one_faulty_api_is_named_and_the_others_serve(servers, tmp_path, c
 
 
 def test_a_server_whose_apis_are_all_wrong_does_not_start(tmp_path):
-    config = configured(tmp_path, a='source = "x.json"')
+    config = write_configuration(tmp_path, a='source = "x.json"')
 
     with pytest.raises(SettingsError, match=r"no API can be served: a: .*x\.json: no such file\."):
         start_server(str(config), {})
@@ -159,7 +162,7 @@ def test_a_server_whose_apis_are_all_wrong_does_not_start(tmp_path):
 
 async def test_a_process_of_its_own_freezes_documents_when_they_are_loaded(servers, tmp_path):
     """Garbage collection would walk them while calls wait."""
-    config = configured(tmp_path, **servers[2])
+    config = write_configuration(tmp_path, **servers[2])
     started = await asyncio.to_thread(start_server, str(config), {})
     thresholds = gc.get_threshold()
     try:
@@ -180,8 +183,8 @@ async def test_a_process_of_its_own_freezes_documents_when_they_are_loaded(serve
 
 async def test_figures_count_calls_errors_bytes_and_documents(servers, tmp_path):
     pets, _, tables = servers
-    pets.answers.append(Answer(500))
-    async with hosted(configured(tmp_path, **tables)) as server:
+    pets.responses.append(CannedResponse(500))
+    async with host_team(write_configuration(tmp_path, **tables)) as server:
         async with client_of(server.url) as client:
             await client.call_tool("list_pets", {})
             await client.call_tool("list_pets", {})
@@ -221,7 +224,7 @@ async def test_metrics_name_only_the_tools_that_their_reader_sees(
     )
     headers = {name: {"Authorization": f"Bearer {token}"} for name, token in tokens.items()}
     calls = ("list_pets", "pets_list_users", "list_orders", "shop_list_users", "list_orders")
-    async with hosted(configured(tmp_path, keys, **servers[2])) as server:
+    async with host_team(write_configuration(tmp_path, keys, **servers[2])) as server:
         async with client_of(server.url, headers=headers["admin"]) as client:
             for name in calls:
                 if mode == "search":
@@ -261,13 +264,13 @@ async def test_a_line_of_the_audit_log_says_who_called_what_and_arguments_only_i
         {"name": "q", "in": "query", "schema": {"type": "string"}}
     ]
     (tmp_path / "pets.json").write_text(json.dumps(doc))
-    pets.answers.append(Answer(404))
+    pets.responses.append(CannedResponse(404))
     lines = {}
     for arguments in ("false", "true"):
         file = tmp_path / f"audit-{arguments}.jsonl"
         keys = f'audit = "{file}"\naudit_arguments = {arguments}'
         async with (
-            hosted(configured(tmp_path, keys, **tables)) as server,
+            host_team(write_configuration(tmp_path, keys, **tables)) as server,
             client_of(server.url) as client,
         ):
             await client.call_tool("list_pets", {"q": "needle s3cr3t-of-pets"})
@@ -299,7 +302,7 @@ async def test_a_token_that_comes_as_the_name_of_a_tool_is_masked_in_the_audit_l
     keys = f'audit = "{file}"\n[serve.auth.tokens]\nalice = "${{ALICE_TOKEN}}"'
     headers = {"Authorization": f"Bearer {token}"}
     async with (
-        hosted(configured(tmp_path, keys, **servers[2])) as server,
+        host_team(write_configuration(tmp_path, keys, **servers[2])) as server,
         client_of(server.url, headers=headers) as client,
     ):
         with pytest.raises(MCPError, match="no tool is called"):
@@ -327,7 +330,9 @@ async def test_a_shared_state_that_is_gone_shows_without_its_address(
     shared = Shared()
     monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1")
     monkeypatch.setattr(redis_state, "RedisState", {"redis://127.0.0.1:1": shared}.get)
-    async with hosted(configured(tmp_path, 'redis = "${REDIS_URL}"', **tables)) as server:
+    async with host_team(
+        write_configuration(tmp_path, 'redis = "${REDIS_URL}"', **tables)
+    ) as server:
         before = await server.get("/readyz")
         shared.fault = CallError("connection", "Redis at 127.0.0.1:1 cannot be reached.")
         after, _ = await server.get("/readyz"), await server.get("/readyz")

@@ -9,7 +9,7 @@ pytest.importorskip("mcp", reason="mcp is not installed")
 
 from mcp import Client, MCPError
 from mcp.types import InitializedNotification
-from mcp_api import DOCUMENT, MODES, Api, hosted, texts
+from mcp_api import DOCUMENT, MODES, Api, host_server, texts
 from team_servers import client_of
 
 from openapi_tools import Settings, load_tools
@@ -40,7 +40,7 @@ async def client_over(transport, server, mode, **options):
         async with Client(server, mode=mode, **options) as client:
             yield client
         return
-    async with hosted(server) as url, client_of(url, mode, **options) as client:
+    async with host_server(server) as url, client_of(url, mode, **options) as client:
         yield client
 
 

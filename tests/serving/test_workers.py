@@ -12,8 +12,8 @@ pytest.importorskip("mcp", reason="mcp is not installed")
 pytest.importorskip("prometheus_client", reason="prometheus-client is not installed")
 
 import httpx2
-from servers.recorder import Answer, Held, Recorder
-from team_servers import client_of, configured, document, process_of
+from servers.recorder import CannedResponse, Held, Recorder
+from team_servers import client_of, document, process_of, write_configuration
 
 pytestmark = pytest.mark.long
 
@@ -53,8 +53,10 @@ def environment(tmp_path):
 
 @pytest.mark.parametrize("cache", ["on", "off"])
 async def test_workers_do_not_fetch_what_their_parent_has_fetched(cache, environment, tmp_path):
-    async with Recorder(Answer(body=json.dumps(PETS).encode())) as source:
-        config = configured(tmp_path, "port = 0\nworkers = 3", pets=SOURCE.format(source.url))
+    async with Recorder(CannedResponse(body=json.dumps(PETS).encode())) as source:
+        config = write_configuration(
+            tmp_path, "port = 0\nworkers = 3", pets=SOURCE.format(source.url)
+        )
         variables = {**environment, "OPENAPI_TOOLS_CACHE": cache}
         async with process_of(config, env=variables) as server:
             url = (await server.line(r"serving 2 tools of 1 API .* at (http://\S+)"))[1]
@@ -67,8 +69,10 @@ async def test_workers_do_not_fetch_what_their_parent_has_fetched(cache, environ
 
 
 async def test_serving_is_reported_when_a_worker_responds_and_not_before(environment, tmp_path):
-    async with Held(Answer(body=json.dumps(PETS).encode())) as source:
-        config = configured(tmp_path, "port = 0\nworkers = 2", pets=SOURCE.format(source.url))
+    async with Held(CannedResponse(body=json.dumps(PETS).encode())) as source:
+        config = write_configuration(
+            tmp_path, "port = 0\nworkers = 2", pets=SOURCE.format(source.url)
+        )
         right = config.read_text()
         async with process_of(config, "--log", "json", env=environment) as server:
             await asyncio.wait_for(source.changed.wait(), 60)
@@ -91,7 +95,7 @@ async def test_serving_is_reported_when_a_worker_responds_and_not_before(environ
 async def test_a_worker_that_dies_is_a_line_and_a_restart_in_the_metrics(
     end, reason, environment, tmp_path
 ):
-    config = configured(tmp_path, "port = 0\nworkers = 2", pets=PETS)
+    config = write_configuration(tmp_path, "port = 0\nworkers = 2", pets=PETS)
     async with process_of(config, "--log", "json", env=environment) as server:
         url = (await server.line(r"serving 2 tools .* at (http://[^\s\"]+)"))[1]
         first, _ = await workers_of(tmp_path / "metrics", server, 2)
@@ -110,7 +114,7 @@ async def test_a_worker_that_dies_is_a_line_and_a_restart_in_the_metrics(
 
 
 async def test_metrics_are_read_while_a_worker_makes_its_files(environment, tmp_path):
-    config = configured(tmp_path, "port = 0\nworkers = 2", pets=PETS)
+    config = write_configuration(tmp_path, "port = 0\nworkers = 2", pets=PETS)
     async with process_of(config, "--log", "json", env=environment) as server:
         url = (await server.line(r"serving 2 tools .* at (http://[^\s\"]+)"))[1]
         await workers_of(tmp_path / "metrics", server, 2)
@@ -124,7 +128,9 @@ async def test_metrics_are_read_while_a_worker_makes_its_files(environment, tmp_
 
 async def test_a_document_that_failed_is_one_line_of_all_processes(environment, tmp_path):
     gone = 'source = "nowhere.json"'
-    config = configured(tmp_path, "port = 0\nworkers = 2", pets=PETS, gone=gone, odd="sauce = 1")
+    config = write_configuration(
+        tmp_path, "port = 0\nworkers = 2", pets=PETS, gone=gone, odd="sauce = 1"
+    )
     async with process_of(config, "--log", "json", env=environment) as server:
         url = (await server.line(r"serving 2 tools of 1 API .* at (http://[^\s\"]+)"))[1]
         await workers_of(tmp_path / "metrics", server, 2)
@@ -145,7 +151,7 @@ async def test_a_shared_state_that_is_away_and_back_is_a_line_each(
     kind, environment, tmp_path, redis_server
 ):
     redis_server.stop()
-    config = configured(tmp_path, f'port = 0\nredis = "{redis_server.url}"', pets=PETS)
+    config = write_configuration(tmp_path, f'port = 0\nredis = "{redis_server.url}"', pets=PETS)
     async with process_of(config, "--log", kind, env=environment) as server:
         url = (await server.line(r"serving 2 tools .* at (http://[^\s\"]+)"))[1]
         async with httpx2.AsyncClient(timeout=60) as http:
@@ -167,7 +173,7 @@ async def test_a_shared_state_that_is_away_and_back_is_a_line_each(
 @pytest.mark.parametrize("count", [1, 2])
 @pytest.mark.parametrize(("end", "code"), [("SIGINT", 130), ("SIGTERM", 0)])
 async def test_a_server_that_is_interrupted_ends_with_130(count, end, code, environment, tmp_path):
-    config = configured(tmp_path, f"port = 0\nworkers = {count}", pets=PETS)
+    config = write_configuration(tmp_path, f"port = 0\nworkers = {count}", pets=PETS)
     async with process_of(config, env=environment) as server:
         url = (await server.line(r"serving 2 tools .* at (http://\S+)"))[1]
         async with client_of(url) as client:
@@ -180,7 +186,7 @@ async def test_a_server_that_is_interrupted_ends_with_130(count, end, code, envi
 
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="there are no process groups here")
 async def test_ctrl_c_which_reaches_the_workers_too_replaces_none(environment, tmp_path):
-    config = configured(tmp_path, "port = 0\nworkers = 3", pets=PETS)
+    config = write_configuration(tmp_path, "port = 0\nworkers = 3", pets=PETS)
     async with process_of(config, env=environment, start_new_session=True) as server:
         await server.line("serving 2 tools")
         await workers_of(tmp_path / "metrics", server, 3)

@@ -17,7 +17,7 @@ import pytest
 from documents import document, operation
 from packages import imported
 from servers.file_server import BLOCK, digest_of, serving
-from stored_files import API, PATHS, answering, mocked, names, written_by
+from stored_files import API, PATHS, mocked, names, serve_content, written_by
 
 from openapi_tools import FolderStore, Settings, SettingsError, generate_package, load_tools
 
@@ -257,14 +257,14 @@ async def test_a_handle_is_offered_only_with_a_store_and_paths_only_with_roots(t
     assert sources(download_dir=tmp_path) == ["handle", "base64", "text"]
     both = sources(files=FolderStore(tmp_path), file_roots=(tmp_path,))
     assert both == ["handle", "base64", "text", "path"]
-    refused = await mocked(answering(b"")).call("put", {"body": {"handle": "a-bcdfghjkmnpq"}})
+    refused = await mocked(serve_content(b"")).call("put", {"body": {"handle": "a-bcdfghjkmnpq"}})
     assert refused.error["type"] == "invalid_input"
 
 
 async def test_a_generated_package_takes_what_it_is_loaded_with(folder, tmp_path):
     settings = Settings(download_dir=folder, file_roots=(tmp_path,))
     report = generate_package(API, tmp_path / "package", name="by_handle", settings=settings)
-    download, received = await mocked(answering(BLOCK * 8), folder).call("get"), []
+    download, received = await mocked(serve_content(BLOCK * 8), folder).call("get"), []
 
     def respond(request):
         received.append(request.content)
@@ -327,8 +327,8 @@ async def test_a_store_that_fails_is_an_error_or_a_note():
         def put(self, content, *, filename="", media_type=""):
             raise OSError(28, "No space left on device")
 
-    large = await mocked(answering(BLOCK * 8), files=Full()).call("get")
-    small = await mocked(answering(BLOCK[:100]), files=Full()).call("get")
+    large = await mocked(serve_content(BLOCK * 8), files=Full()).call("get")
+    small = await mocked(serve_content(BLOCK[:100]), files=Full()).call("get")
 
     assert large.error["type"] == "protocol"
     assert "No space left on device" in large.error["message"]
@@ -384,8 +384,8 @@ LARGE = 300_000
 )
 async def test_the_same_bodies_are_files_whether_small_or_large(folder, kind, content, is_file):
     small = content[: len(content) // 20] if is_file else b""
-    result = await mocked(answering(content, kind), folder).call("get")
-    little = await mocked(answering(small, kind), folder, max_output_chars=100).call("get")
+    result = await mocked(serve_content(content, kind), folder).call("get")
+    little = await mocked(serve_content(small, kind), folder, max_output_chars=100).call("get")
 
     kept = [path.read_bytes() for path in folder.glob("*")]
     assert sorted(kept, key=len) == ([small, content] if is_file else [])
@@ -393,7 +393,7 @@ async def test_the_same_bodies_are_files_whether_small_or_large(folder, kind, co
 
 
 async def test_text_that_is_too_large_and_errors_are_not_files(folder):
-    page = answering(b"word " * LARGE, "application/vnd.unheard-of")
+    page = serve_content(b"word " * LARGE, "application/vnd.unheard-of")
     text = await mocked(page, folder, max_response_bytes=400_000).call("get")
 
     def fail(_):
@@ -409,11 +409,11 @@ async def test_text_that_is_too_large_and_errors_are_not_files(folder):
 async def test_check_responses_and_head_go_with_a_store(folder):
     paths = {**PATHS, "/head": {"head": operation(operationId="head")}}
     root = document(paths, servers=[{"url": "http://api.example.com"}])
-    handler = answering(BLOCK * 8)
+    handler = serve_content(BLOCK * 8)
     toolset = mocked(handler, folder, document=root, check_responses=True)
     download = await toolset.call("get")
     sent = await toolset.call("put", {"body": {"handle": download.output["handle"]}})
-    head = await mocked(answering(b""), folder, document=root).call("head")
+    head = await mocked(serve_content(b""), folder, document=root).call("head")
 
     assert download.success
     assert sent.success
@@ -427,7 +427,7 @@ async def test_a_folder_without_hard_links_keeps_files_as_well(folder, monkeypat
 
     monkeypatch.setattr(os, "link", refuse)
 
-    result = await mocked(answering(BLOCK * 8), folder).call("get")
+    result = await mocked(serve_content(BLOCK * 8), folder).call("get")
 
     assert names(folder) == [result.output["handle"]]
     assert written_by(result) == BLOCK * 8

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from documents import document, operation
-from tools.answering import BASE, answering
+from tools.handlers import BASE, load_with_handler
 
 from openapi_tools import Context, ToolCall
 from openapi_tools.transport import APIResponse
@@ -42,7 +42,7 @@ def pets(schemes=None, **options):
         security=[{name: []} for name in schemes or ()],
     )
     described = document({"/pet": {"get": get}}, components={"securitySchemes": schemes or {}})
-    toolset, sent = answering(described, **options)
+    toolset, sent = load_with_handler(described, **options)
     calls: list[ToolCall] = []
     toolset.add_input_guardrails([lambda call, context: calls.append(call)])
     return toolset, calls, sent

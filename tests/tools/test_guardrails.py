@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 from documents import document, operation, with_body
-from tools.answering import answering
+from tools.handlers import load_with_handler
 
 from openapi_tools import (
     CallError,
@@ -37,7 +37,7 @@ class Api:
 
     def __init__(self, status: int = 200, paths: Any = None):
         words = {"message": "words of the API"}
-        self.tools, self._requests = answering(
+        self.tools, self._requests = load_with_handler(
             document(paths or with_body(PET)), lambda _: httpx.Response(status, json=words)
         )
         self.tool = next(iter(self.tools))

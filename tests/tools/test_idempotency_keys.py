@@ -5,7 +5,7 @@ import uuid
 
 import pytest
 from documents import document, operation
-from servers.recorder import Answer
+from servers.recorder import CannedResponse
 
 from openapi_tools import Context, MemoryState, load_tools
 
@@ -53,7 +53,7 @@ async def test_the_header_has_the_same_key_for_the_same_step(recorder):
 
 
 async def test_without_a_header_the_state_gives_the_first_result(recorder, state):
-    recorder.answer = Answer(201, body=b'{"id": 7}')
+    recorder.response = CannedResponse(201, body=b'{"id": 7}')
     async with load_pets(recorder.url, state=state) as toolset:
         first = await toolset.call("add_pet", {"name": "Rex"}, context=keyed())
         again = await toolset.call("add_pet", {"name": "Rex"}, context=keyed())
@@ -89,7 +89,7 @@ async def test_users_do_not_share_keys(recorder, state):
 
 
 async def test_a_refused_write_may_be_sent_again(recorder, state):
-    recorder.answers.extend([Answer(422), Answer(503), Answer(201)])
+    recorder.responses.extend([CannedResponse(422), CannedResponse(503), CannedResponse(201)])
     async with load_pets(recorder.url, state=state) as toolset:
         results = [await toolset.call("add_pet", {}, context=keyed()) for _ in range(4)]
 
@@ -98,7 +98,9 @@ async def test_a_refused_write_may_be_sent_again(recorder, state):
 
 
 async def test_a_write_that_may_have_run_is_not_sent_again(recorder, state):
-    recorder.answers.extend([Answer(raw=b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{")])
+    recorder.responses.extend(
+        [CannedResponse(raw=b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{")]
+    )
     async with load_pets(recorder.url, state=state) as toolset:
         broken = await toolset.call("add_pet", {}, context=keyed())
         again = await toolset.call("add_pet", {}, context=keyed())
@@ -118,7 +120,7 @@ async def test_a_write_that_was_never_sent_may_be_sent(recorder, state, unused_t
 
 
 async def test_a_put_may_be_sent_again_after_an_unknown_end(recorder, state):
-    recorder.answers.extend([Answer(500)])
+    recorder.responses.extend([CannedResponse(500)])
     async with load_pets(recorder.url, state=state) as toolset:
         first = await toolset.call("put_pet", {}, context=keyed())
         again = await toolset.call("put_pet", {}, context=keyed())

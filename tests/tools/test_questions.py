@@ -7,7 +7,7 @@ import pytest
 from documents import document, operation, with_body
 from mcp import Client
 from mcp_api import Person
-from tools.answering import answering
+from tools.handlers import load_with_handler
 
 from openapi_tools import Context, ToolCall, load_tools, require_approval
 from openapi_tools.contracts.mcp import create_server
@@ -18,7 +18,7 @@ SECRET = {"recipient": "CH93 0076 2011", "amount": 100}
 
 
 def tool_for(paths=PAYMENT):
-    tools, _ = answering(document(paths), lambda _: httpx.Response(200, json={}))
+    tools, _ = load_with_handler(document(paths), lambda _: httpx.Response(200, json={}))
     return next(iter(tools))
 
 
@@ -196,7 +196,7 @@ async def test_changes_that_are_too_many_are_named():
             ),
         }
     }
-    tools, _ = answering(document(paths), lambda _: httpx.Response(200, json=old))
+    tools, _ = load_with_handler(document(paths), lambda _: httpx.Response(200, json=old))
     tools.add_input_guardrails([require_approval()])
     questions = []
 

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from documents import document, operation
 from pydantic import TypeAdapter
-from tools.answering import answering
+from tools.handlers import load_with_handler
 
 from openapi_tools import Settings, SettingsError, ToolResult, load_tools
 
@@ -42,7 +42,7 @@ DOCUMENT = document(
 
 
 def pets(handler=lambda _: httpx.Response(200, json={"id": 3, "name": "Rex"}), **options):
-    return answering(DOCUMENT, handler, **options)
+    return load_with_handler(DOCUMENT, handler, **options)
 
 
 def call(name, call_id, **fields):

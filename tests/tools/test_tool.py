@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 from documents import document, operation, with_body
-from tools.answering import BASE, answering
+from tools.handlers import BASE, load_with_handler
 
 from openapi_tools import (
     CallError,
@@ -37,7 +37,7 @@ def ok(request):
 
 
 def pets(handler=ok):
-    toolset, _ = answering(document(with_body(PET)), handler)
+    toolset, _ = load_with_handler(document(with_body(PET)), handler)
     return toolset
 
 
@@ -123,7 +123,7 @@ async def test_input_whose_own_code_fails_is_an_error_result(arguments, call_id,
     ids=repr,
 )  # fmt: skip
 async def test_input_that_does_not_fit_is_an_error_result_that_names_it(arguments, named):
-    toolset, sent = answering(document(with_body(PET)))
+    toolset, sent = load_with_handler(document(with_body(PET)))
 
     result = await toolset["post_x"].execute(arguments)
 
@@ -233,7 +233,9 @@ PARTS = (
 
 async def contents(body, media_type, status=200):
     headers = {"Content-Type": media_type}
-    toolset, _ = answering(GET, lambda _: httpx.Response(status, content=body, headers=headers))
+    toolset, _ = load_with_handler(
+        GET, lambda _: httpx.Response(status, content=body, headers=headers)
+    )
     return (await toolset["get_x"].execute({})).as_content()
 
 

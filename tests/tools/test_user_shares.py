@@ -7,7 +7,7 @@ import httpx
 import pytest
 from documents import document, operation
 from programs import Shop
-from servers.recorder import Answer
+from servers.recorder import CannedResponse
 
 from openapi_tools import Context, MemoryState, PendingApproval, load_tools, require_approval
 
@@ -173,7 +173,7 @@ async def test_callers_without_a_name_have_all_slots():
 
 
 async def test_many_writes_of_one_user_forget_no_write_of_another(recorder):
-    recorder.answer = Answer(201, body=json.dumps({"text": "x" * 500}).encode())
+    recorder.response = CannedResponse(201, body=json.dumps({"text": "x" * 500}).encode())
     state = MemoryState(most_bytes=10_000)
     async with load_tools(document(PATHS), base_url=recorder.url, state=state) as tools:
 
@@ -194,7 +194,9 @@ async def test_many_writes_of_one_user_forget_no_write_of_another(recorder):
 async def test_cached_responses_of_a_user_forget_no_write_of_theirs(recorder):
     pytest.importorskip("hishel")
     body, headers = json.dumps({"text": "x" * 2000}).encode(), [("Cache-Control", "max-age=600")]
-    recorder.answer = Answer(headers=[("Content-Type", "application/json"), *headers], body=body)
+    recorder.response = CannedResponse(
+        headers=[("Content-Type", "application/json"), *headers], body=body
+    )
     query = {"name": "q", "in": "query", "schema": {"type": "string"}}
     paths = {
         "/pets": {

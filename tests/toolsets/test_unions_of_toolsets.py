@@ -6,7 +6,7 @@ import httpx
 import pytest
 from documents import document, operation
 from packages import imported
-from servers.recorder import Answer, Recorder
+from servers.recorder import CannedResponse, Recorder
 
 from openapi_tools import (
     Select,
@@ -35,7 +35,7 @@ def api(title, *names, server="http://a.example.com", **fields):
 
 
 async def test_two_servers_get_their_own_credentials_only():
-    echo = Answer(body=b'"zoo-secret-4711"')
+    echo = CannedResponse(body=b'"zoo-secret-4711"')
     async with Recorder(echo) as zoo, Recorder() as shop:
         parts = [
             load_tools(

@@ -10,7 +10,7 @@ import httpcore
 import httpx
 import pytest
 import respx
-from servers.documents import called, document
+from servers.documents import call_server, document
 from servers.faults import Faults, serve
 
 from openapi_tools import Settings, load_tools
@@ -55,7 +55,7 @@ async def test_whatever_replaces_the_transport_of_httpx_is_asked(monkeypatch, na
     double = DOUBLES[name]
     monkeypatch.setattr(httpx.AsyncHTTPTransport, "handle_async_request", double)
 
-    result = await called("http://api.test")
+    result = await call_server("http://api.test")
 
     assert result.output == [1]
 
@@ -78,7 +78,7 @@ async def test_whatever_replaces_the_sending_method_of_the_client_is_asked(
 
 async def test_the_log_of_httpx_names_each_request(caplog, recorder):
     with caplog.at_level(logging.INFO, "httpx"):
-        await called(recorder.url)
+        await call_server(recorder.url)
 
     assert f"HTTP Request: GET {recorder.url}/p" in caplog.text
 
@@ -91,7 +91,7 @@ async def test_whatever_replaces_the_pool_of_httpcore_is_asked(monkeypatch):
 
     monkeypatch.setattr(httpcore.AsyncConnectionPool, "handle_async_request", respond)
 
-    result = await called("http://api.test")
+    result = await call_server("http://api.test")
 
     assert result.output == [1]
 
@@ -101,7 +101,7 @@ async def test_a_tracer_is_no_double(monkeypatch, owner):
     tracer = Traced(owner.handle_async_request)
     monkeypatch.setattr(owner, "handle_async_request", tracer)
     async with Faults(serve) as server:
-        result = await called(server.url)
+        result = await call_server(server.url)
 
     assert result.success, result
     assert tracer.count == 0
@@ -111,7 +111,7 @@ async def test_a_double_is_asked_whatever_proxy_the_environment_names(monkeypatc
     monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:1")
     with respx.mock() as router:
         router.get("http://api.test/p").respond(json=[1])
-        result = await called("http://api.test", trust_env=True)
+        result = await call_server("http://api.test", trust_env=True)
 
     assert result.output == [1]
 

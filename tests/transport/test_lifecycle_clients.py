@@ -11,8 +11,8 @@ import time
 
 import httpx
 import pytest
-from servers.documents import called, document
-from servers.faults import Faults, answer, open_files, replying, serve
+from servers.documents import call_server, document
+from servers.faults import Faults, make_response, open_files, reply_with, serve
 from servers.tls import TlsServer
 
 from openapi_tools import Settings, load_tools
@@ -22,7 +22,7 @@ from openapi_tools.transport.connections import connect
 from openapi_tools.transport.network_policy import NetworkPolicy
 
 ANYWHERE = NetworkPolicy(private=True)
-POISON = answer(b'{"poison": true}')
+POISON = make_response(b'{"poison": true}')
 BOUND = 2 * 1024 * 1024
 
 
@@ -55,7 +55,7 @@ async def test_a_second_response_is_nobodys(pause):
     async def twice(peer):
         while True:
             await peer.request()
-            await peer.write(answer(b'{"own": true}'))
+            await peer.write(make_response(b'{"own": true}'))
             await asyncio.sleep(pause)
             await peer.write(POISON)
 
@@ -68,7 +68,7 @@ async def test_a_second_response_is_nobodys(pause):
 
 
 async def test_a_response_that_arrives_while_the_loop_is_busy_is_nobodys():
-    with TlsServer(None, answer(b'{"own": true}'), later=POISON) as server:
+    with TlsServer(None, make_response(b'{"own": true}'), later=POISON) as server:
         async with make_client(Settings()) as client:
             first = (await client.get(server.url)).content
             server.said.wait(5)  # nothing of this loop runs until the poison is there
@@ -80,7 +80,7 @@ async def test_a_response_that_arrives_while_the_loop_is_busy_is_nobodys():
 
 async def test_a_connection_that_was_closed_while_the_loop_was_busy_is_replaced():
     client = make_client(Settings())
-    async with Faults(replying(answer())) as server, client:
+    async with Faults(reply_with(make_response())) as server, client:
         await client.get(server.url)
         await server.until(lambda: server.ended == 1)
 
@@ -111,7 +111,7 @@ async def test_a_large_body_arrives_whole_at_a_slow_reader():
     async def doze(peer):
         await asyncio.sleep(0.05)
         await peer.request()
-        await peer.write(answer())
+        await peer.write(make_response())
 
     async with Faults(doze) as server, make_client(Settings()) as client:
         response = await client.post(server.url, content=body, timeout=10)
@@ -129,7 +129,7 @@ async def test_a_resolver_that_hangs_is_under_the_deadline(monkeypatch):
 
     monkeypatch.setattr(socket, "getaddrinfo", hang)
     begin = time.monotonic()
-    result = await called("http://slow.test:9", timeout=0.1)
+    result = await call_server("http://slow.test:9", timeout=0.1)
     took = time.monotonic() - begin
     released.set()
 

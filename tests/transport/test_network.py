@@ -7,7 +7,7 @@ import socket
 import httpx
 import pytest
 import respx
-from servers.documents import called, document
+from servers.documents import call_server, document
 from servers.faults import Faults, serve
 from servers.recorder import Recorder
 
@@ -93,7 +93,7 @@ def test_what_is_not_of_the_internet_has_a_kind(address, kind):
 @pytest.mark.parametrize("host", SPELLINGS.split())
 async def test_every_spelling_of_a_private_host_is_refused(host):
     async with Faults(serve) as server:
-        result = await called(f"http://{host}:{server.port}", allow_private=False)
+        result = await call_server(f"http://{host}:{server.port}", allow_private=False)
 
         assert server.connections == 0
     assert result.error["type"] == "denied"
@@ -105,7 +105,7 @@ async def test_every_spelling_of_a_private_host_is_refused(host):
 async def test_spellings_that_not_every_resolver_knows_never_arrive(host):
     authority = f"[{host}]" if ":" in host else host
     async with Faults(serve) as server:
-        result = await called(f"http://{authority}:{server.port}", allow_private=False)
+        result = await call_server(f"http://{authority}:{server.port}", allow_private=False)
 
         assert server.connections == 0
     assert result.error["type"] in ("denied", "connection")
@@ -115,7 +115,7 @@ async def test_spellings_that_not_every_resolver_knows_never_arrive(host):
 async def test_one_private_address_among_others_refuses_the_host(resolver):
     resolver("api.test", ["127.0.0.1", "127.0.0.2"])
     async with Faults(serve) as server:
-        result = await called(f"http://api.test:{server.port}", allow_private=False)
+        result = await call_server(f"http://api.test:{server.port}", allow_private=False)
 
         assert server.connections == 0
     assert result.error["type"] == "denied"
@@ -127,11 +127,11 @@ async def test_one_private_address_among_others_refuses_the_host(resolver):
 async def test_the_address_that_was_judged_is_the_one_connected_to(resolver):
     asked = resolver("api.test", ["127.0.0.1"], ["127.0.0.2"])
     async with Faults(serve) as server:
-        first = await called(f"http://api.test:{server.port}", allow_private=False)
+        first = await call_server(f"http://api.test:{server.port}", allow_private=False)
 
         assert asked == ["api.test"]
         assert server.requests[0].split(b"\r\n")[1].startswith(b"Host: api.test:")
-        second = await called(f"http://api.test:{server.port}", allow_private=False)
+        second = await call_server(f"http://api.test:{server.port}", allow_private=False)
 
         assert server.connections == 1
     assert first.success
@@ -144,7 +144,7 @@ async def test_a_document_from_a_public_address_may_not_call_this_machine(allow,
     resolver("docs.test", ["127.0.0.1"])
     async with Recorder() as site, Faults(serve) as server:
         url = server.url.replace("127.0.0.1", "127.0.0.2")  # nobody listens there
-        site.answer.body = json.dumps({**document(), "servers": [{"url": url}]}).encode()
+        site.response.body = json.dumps({**document(), "servers": [{"url": url}]}).encode()
         source = f"http://docs.test:{site.port}/openapi.json"
         settings = Settings(allow_private=allow, timeout=5.0)
         toolset = await asyncio.to_thread(load_tools, source, settings=settings)
@@ -199,7 +199,7 @@ async def proxy(monkeypatch):
 
 
 async def test_a_proxy_of_the_environment_is_used_when_that_is_trusted(proxy):
-    result = await called("http://api.test:8000/v1", trust_env=True)
+    result = await call_server("http://api.test:8000/v1", trust_env=True)
 
     assert result.success, result
     assert proxy.last.target == "http://api.test:8000/v1/p"
@@ -209,7 +209,7 @@ async def test_a_proxy_of_the_environment_is_used_when_that_is_trusted(proxy):
 async def test_hosts_without_a_proxy_are_called_directly(proxy, resolver):
     resolver("direct.test", ["127.0.0.1"])
     async with Faults(serve) as server:
-        result = await called(f"http://direct.test:{server.port}", trust_env=True)
+        result = await call_server(f"http://direct.test:{server.port}", trust_env=True)
 
         assert server.connections == 1
     assert result.success, result
@@ -218,7 +218,7 @@ async def test_hosts_without_a_proxy_are_called_directly(proxy, resolver):
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "a.localhost.", "127.1", "[::1]"])
 async def test_a_proxy_is_not_asked_for_this_machine_when_it_is_guarded(proxy, host):
-    result = await called(f"http://{host}:8000", trust_env=True, allow_private=False)
+    result = await call_server(f"http://{host}:8000", trust_env=True, allow_private=False)
 
     assert result.error["type"] == "denied"
     assert proxy.requests == []
@@ -240,7 +240,7 @@ async def test_a_proxy_that_cannot_be_used_is_an_error_without_its_words(
 ):
     monkeypatch.setenv("http_proxy", address)
 
-    result = await called("http://api.test:8000", trust_env=True)
+    result = await call_server("http://api.test:8000", trust_env=True)
 
     assert result.error["type"] == "connection"
     assert words in result.output
@@ -252,7 +252,7 @@ async def test_an_address_behind_a_test_double_is_judged_before_anything_is_sent
     async with Faults(serve) as server:
         with respx.mock() as router:
             router.route().pass_through()
-            result = await called(server.url, allow_private=allowed)
+            result = await call_server(server.url, allow_private=allowed)
 
         assert len(server.requests) == allowed
     assert result.success if allowed else result.error["type"] == "denied"
@@ -269,7 +269,7 @@ async def test_an_address_behind_a_test_double_is_judged_before_anything_is_sent
 async def test_a_name_without_an_address_is_a_connection_error(host, words, resolver):
     resolver("empty.test", [])
 
-    result = await called(f"http://{host}")
+    result = await call_server(f"http://{host}")
 
     assert result.error["type"] == "connection"
     assert words in result.output
@@ -278,6 +278,6 @@ async def test_a_name_without_an_address_is_a_connection_error(host, words, reso
 async def test_a_dead_address_is_followed_by_the_next(resolver):
     resolver("api.test", ["127.0.0.2", "127.0.0.1"])
     async with Faults(serve) as server:
-        result = await called(f"http://api.test:{server.port}")
+        result = await call_server(f"http://api.test:{server.port}")
 
     assert result.success, result

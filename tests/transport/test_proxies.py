@@ -5,8 +5,8 @@ import os
 
 import httpx
 import pytest
-from servers.documents import body, called, document
-from servers.faults import Faults, answer, hang, replying
+from servers.documents import body, call_server, document
+from servers.faults import Faults, hang, make_response, reply_with
 from servers.proxy import END, LoopbackProxy, SocksProxy
 from servers.recorder import Recorder
 from servers.tls import Authority, TlsServer
@@ -126,7 +126,7 @@ async def test_a_proxy_that_is_reached_over_tls_carries_tunnels_of_tls(environme
 async def test_a_proxy_with_a_strange_certificate_gets_nothing(environment, ours, tmp_path):
     async with LoopbackProxy(context=Authority(tmp_path).server("localhost")) as proxy:
         environment(f"https://localhost:{proxy.port}", user="me:hunter2")
-        result = await called("http://api.test", trust_env=True, ca_file=ours.file)
+        result = await call_server("http://api.test", trust_env=True, ca_file=ours.file)
 
         assert proxy.requests == []
     assert f"through the proxy localhost:{proxy.port} (the server's certificate" in result.output
@@ -184,7 +184,7 @@ async def test_a_request_that_a_kept_connection_swallows_is_sent_again_if_it_onl
     async def forget(peer):
         """Answer the first request, and close at the second."""
         await peer.request()
-        await peer.write(answer())
+        await peer.write(make_response())
         if peer.server.connections == 1:
             await peer.request()
 
@@ -257,9 +257,9 @@ async def test_a_proxy_that_opens_no_tunnel_in_time_is_named(environment):
 
 
 async def test_a_proxy_that_asks_for_credentials_before_it_forwards_is_named(environment):
-    async with Faults(replying(answer(b"who?", status="407 Who"))) as proxy:
+    async with Faults(reply_with(make_response(b"who?", status="407 Who"))) as proxy:
         environment(proxy)
-        result = await called("http://api.test", trust_env=True)
+        result = await call_server("http://api.test", trust_env=True)
 
         assert proxy.connections == 1
     assert result.error["type"] == "connection"
@@ -267,12 +267,12 @@ async def test_a_proxy_that_asks_for_credentials_before_it_forwards_is_named(env
 
 
 async def test_a_407_of_a_server_behind_a_tunnel_is_its_response(environment, ours):
-    refusal = answer(b"who?", status="407 Who")
+    refusal = make_response(b"who?", status="407 Who")
     with TlsServer(ours.server("api.test"), response=refusal) as server:
         async with LoopbackProxy() as proxy:
             environment(proxy)
             url = f"https://api.test:{server.port}"
-            result = await called(url, trust_env=True, ca_file=ours.file)
+            result = await call_server(url, trust_env=True, ca_file=ours.file)
 
     assert result.error["status"] == 407
 
@@ -298,7 +298,7 @@ async def test_bytes_behind_a_response_are_not_the_next_response(environment):
     async def smuggle(peer):
         while True:
             await peer.request()
-            await peer.write(answer(b'"right"') + answer(b'"wrong"'))
+            await peer.write(make_response(b'"right"') + make_response(b'"wrong"'))
 
     async with Faults(smuggle) as proxy:
         environment(proxy)
@@ -317,7 +317,7 @@ async def test_a_response_through_a_proxy_has_the_same_bounds(environment):
 
     async with Faults(endless) as proxy:
         environment(proxy)
-        result = await called("http://api.test", trust_env=True, max_response_bytes=10_000)
+        result = await call_server("http://api.test", trust_env=True, max_response_bytes=10_000)
 
         await proxy.until(lambda: proxy.ended == 1)
     assert result.error["type"] == "too_large"
@@ -345,7 +345,7 @@ async def test_a_kept_connection_does_not_lead_to_a_guarded_address(environment,
 async def test_a_server_at_an_ipv6_address_is_asked_for_in_brackets(environment):
     async with LoopbackProxy(accepted=b"HTTP/1.1 403 No" + END) as proxy:
         environment(proxy)
-        await called("https://[2a00:1450:4001::1]", trust_env=True)
+        await call_server("https://[2a00:1450:4001::1]", trust_env=True)
 
         assert proxy.tunnels == ["[2a00:1450:4001::1]:443"]
         assert proxy.requests[0].header("Host") == "[2a00:1450:4001::1]:443"
@@ -425,7 +425,7 @@ async def test_a_socks_proxy_that_refuses_is_named(environment, name):
 async def test_a_socks_proxy_that_wants_credentials_says_where_they_belong(environment):
     async with SocksProxy(method=255) as proxy:
         environment(proxy, scheme="socks5")
-        result = await called("http://api.test", trust_env=True)
+        result = await call_server("http://api.test", trust_env=True)
 
     assert "it asks for credentials; they belong in its address" in result.output
 
@@ -433,14 +433,14 @@ async def test_a_socks_proxy_that_wants_credentials_says_where_they_belong(envir
 async def test_a_proxy_of_http_that_is_named_as_one_of_socks_is_named(environment):
     async with Faults(serve_anything) as proxy:
         environment(proxy, scheme="socks5")
-        result = await called("http://api.test", trust_env=True)
+        result = await call_server("http://api.test", trust_env=True)
 
     assert "it speaks HTTP, not SOCKS" in result.output
 
 
 async def serve_anything(peer):
     """Answer what is no HTTP as servers of HTTP do."""
-    await peer.write(answer(status="400 Bad Request"))
+    await peer.write(make_response(status="400 Bad Request"))
     await peer.hang()
 
 
@@ -556,7 +556,7 @@ async def test_an_excluded_call_goes_directly_with_its_credentials(
     monkeypatch.setenv("NO_PROXY", f"10.0.0.0/8,127.0.0.0/8:{recorder.port}")
     async with LoopbackProxy() as proxy:
         environment(proxy, user="me:hunter2")
-        result = await called(recorder.url, trust_env=True)
+        result = await call_server(recorder.url, trust_env=True)
 
         assert proxy.requests == []
     assert result.success

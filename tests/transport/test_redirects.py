@@ -5,7 +5,7 @@ import json
 import pytest
 from documents import document, operation
 from one_call import KEY, call_once
-from servers.recorder import Answer, Recorder
+from servers.recorder import CannedResponse, Recorder
 
 from openapi_tools import Settings, load_tools
 
@@ -13,12 +13,14 @@ SIGNED = "https://cdn.example/f%7E1.zip?X-Sig=" + "a%2Bb/" * 400 + "&exp=99#part
 PRIVATE = "http://169.254.169.254/latest"
 PAGE = b"<html><a href='/jobs/7'>See other</a></html>"
 BODY = {"type": "object", "properties": {"a": {"type": "string"}}}
-DONE = Answer(body=b'{"done":true}')
+DONE = CannedResponse(body=b'{"done":true}')
 
 
 def moved(status, location, body=b"", kind="text/html"):
     places = [location] if isinstance(location, str) else location
-    return Answer(status, [("Content-Type", kind), *(("Location", each) for each in places)], body)
+    return CannedResponse(
+        status, [("Content-Type", kind), *(("Location", each) for each in places)], body
+    )
 
 
 def documented(*statuses):
@@ -41,7 +43,7 @@ async def test_a_303_after_a_write_is_a_success_that_gives_the_address_whole(
     method, location, expected
 ):
     async with Recorder() as server:
-        server.answer = moved(303, location.format(url=server.url), PAGE)
+        server.response = moved(303, location.format(url=server.url), PAGE)
         paths = {"/x": {method: operation(operationId="do")}}
         async with load_tools(document(paths), base_url=server.url) as toolset:
             result = await toolset.call("do", {})
@@ -88,7 +90,7 @@ async def test_json_beside_the_address_stays_the_output(body, output):
 
 
 async def test_documented_choices_without_an_address_are_the_output():
-    response = Answer(300, [("Content-Type", "application/json")], b'["/a","/b"]')
+    response = CannedResponse(300, [("Content-Type", "application/json")], b'["/a","/b"]')
 
     result, _ = await call_once(response, responses=documented("300"))
 
@@ -113,7 +115,7 @@ async def test_307_and_308_inside_the_origin_are_followed_with_method_and_body(
     method, status, location
 ):
     async with Recorder(DONE) as server:
-        server.answers.append(moved(status, location.format(url=server.url)))
+        server.responses.append(moved(status, location.format(url=server.url)))
         content = {"requestBody": {"content": {"application/json": {"schema": BODY}}}}
         paths = {"/x": {method: operation(operationId="do", security=[{"k": []}], **content)}}
         root = document(paths, components={"securitySchemes": KEY})
@@ -159,7 +161,7 @@ async def test_a_file_is_read_again_for_a_redirect(tmp_path):
     body = {"content": {"application/octet-stream": {"schema": schema}}}
     paths = {"/x": {"put": operation(operationId="do", requestBody=body)}}
     async with Recorder(DONE) as server:
-        server.answers.append(moved(307, "/x/"))
+        server.responses.append(moved(307, "/x/"))
         settings = Settings(base_url=server.url, file_roots=(tmp_path,))
         async with load_tools(document(paths, openapi="3.0.3"), settings=settings) as toolset:
             result = await toolset.call("do", {"body": {"path": "a.bin"}})
@@ -187,7 +189,7 @@ async def test_a_file_is_read_again_for_a_redirect(tmp_path):
 )
 async def test_other_redirects_stay_failures(method, status, location, words):
     async with Recorder(DONE) as server:
-        server.answers.append(moved(status, location))
+        server.responses.append(moved(status, location))
         paths = {"/x": {method: operation(operationId="do")}}
         async with load_tools(document(paths), base_url=f"{server.url}/api") as toolset:
             result = await toolset.call("do", {})

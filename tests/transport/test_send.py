@@ -11,9 +11,9 @@ import warnings
 import httpx
 import httpx2
 import pytest
-from servers.documents import called, document, parameter
-from servers.faults import Faults, answer, hang, replying, stalling
-from servers.recorder import Answer as Recorded
+from servers.documents import call_server, document, parameter
+from servers.faults import Faults, hang, make_response, reply_with, stalling
+from servers.recorder import CannedResponse as Recorded
 from servers.recorder import Recorder
 
 from openapi_tools import Settings, load_tools
@@ -31,7 +31,7 @@ def get(url):
 async def hang_on_slow(peer):
     """Answer everything but requests for `/slow`."""
     while b"/slow" not in await peer.request():
-        await peer.write(answer())
+        await peer.write(make_response())
     await peer.hang()
 
 
@@ -60,7 +60,7 @@ async def test_no_more_calls_than_allowed_are_under_way_and_each_has_its_own_res
             most = max(most, now)
             await asyncio.sleep(0.001 * (int(path[1:]) % 3))  # so that later ones come first
             now -= 1
-            await peer.write(answer(path))
+            await peer.write(make_response(path))
 
     async with Faults(count) as server, sending(concurrency=allowed) as sender:
         responses = await asyncio.gather(
@@ -119,7 +119,7 @@ async def test_a_timeout_around_a_call_stays_outside():
     async with Faults(hang) as server:
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.1):
-                await called(server.url)
+                await call_server(server.url)
 
 
 @pytest.mark.long
@@ -208,7 +208,7 @@ async def test_a_users_closed_client_is_a_connection_error(library):
     client = library.AsyncClient()
     await client.aclose()
 
-    result = await called("http://127.0.0.1/", client=client)
+    result = await call_server("http://127.0.0.1/", client=client)
 
     assert result.error["type"] == "connection"
     assert "is closed" in result.output
@@ -239,7 +239,7 @@ async def test_what_has_the_coroutines_of_a_client_is_one(recorder):
             """Leave the inner one open."""
 
     async with httpx.AsyncClient() as inner:
-        result = await called(recorder.url, client=Wrapper(inner))
+        result = await call_server(recorder.url, client=Wrapper(inner))
 
     assert result.success
 
@@ -359,7 +359,7 @@ async def test_responses_of_mock_transports_are_read_to_the_limit_and_closed(
     options = make_options(library)
     transport = library.MockTransport(lambda request: library.Response(200, **options))
     async with library.AsyncClient(transport=transport) as client:
-        result = await called("http://api.test", client=client, max_response_bytes=100)
+        result = await call_server("http://api.test", client=client, max_response_bytes=100)
 
     assert (result.output if result.success else result.error["type"]) == expected
     assert getattr(options.get("stream"), "closed", True)
@@ -374,14 +374,14 @@ async def test_a_hook_of_a_users_client_may_read_the_response(library):
     packed = Recorded(200, [("Content-Encoding", "gzip")], PACKED)
     hooks = {"response": [look]}
     async with Recorder(packed) as server, library.AsyncClient(event_hooks=hooks) as client:
-        result = await called(server.url, client=client)
+        result = await call_server(server.url, client=client)
 
     assert seen == [b'{"a":1}']
     assert result.output == {"a": 1}
 
 
 EVENTS = OK + b"Content-Type: text/event-stream\r\n\r\ndata: 1\n\n"
-AWAY = answer(b"", "Location: http://127.0.0.1:1/", status="302 Found")
+AWAY = make_response(b"", "Location: http://127.0.0.1:1/", status="302 Found")
 
 
 @pytest.mark.parametrize(
@@ -389,8 +389,8 @@ AWAY = answer(b"", "Location: http://127.0.0.1:1/", status="302 Found")
     [
         (hang, "timeout"),
         (stalling(EVENTS), [{"data": 1}, "… the stream was longer; the timeout expired"]),
-        (replying(OK + b"Content-Length: 9\r\n\r\n{"), "connection"),
-        (replying(AWAY), "redirect"),
+        (reply_with(OK + b"Content-Length: 9\r\n\r\n{"), "connection"),
+        (reply_with(AWAY), "redirect"),
     ],
     ids=["nothing", "endless events", "half an answer", "a redirect elsewhere"],
 )
@@ -399,7 +399,7 @@ async def test_a_call_through_a_users_client_ends_as_others_and_leaves_no_connec
 ):
     options = {"timeout": None, "follow_redirects": True}
     async with Faults(behave) as server, library.AsyncClient(**options) as client:
-        result = await called(server.url, client=client, timeout=0.3)
+        result = await call_server(server.url, client=client, timeout=0.3)
         await server.until(lambda: server.ended == server.connections == 1)
 
     assert (result.output if result.success else result.error["type"]) == expected
@@ -411,11 +411,11 @@ async def test_the_auth_of_a_users_client_may_ask_for_a_token(library, reads):
         while True:
             request = await peer.request()
             if b"POST /token" in request:
-                await peer.write(answer(gzip.compress(b"t-1"), "Content-Encoding: gzip"))
+                await peer.write(make_response(gzip.compress(b"t-1"), "Content-Encoding: gzip"))
             elif b"Bearer t-1" in request:
-                await peer.write(answer(request.rpartition(b"\r\n")[2]))
+                await peer.write(make_response(request.rpartition(b"\r\n")[2]))
             else:
-                await peer.write(answer(b"first a token", status="401 Unauthorized"))
+                await peer.write(make_response(b"first a token", status="401 Unauthorized"))
 
     class Asking(library.Auth):
         requires_request_body = True

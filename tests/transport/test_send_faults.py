@@ -8,7 +8,7 @@ import zlib
 
 import httpx
 import pytest
-from servers.faults import Faults, answer, hang, replying, stalling
+from servers.faults import Faults, hang, make_response, reply_with, stalling
 
 from openapi_tools import Settings
 from openapi_tools.errors import CallError
@@ -74,7 +74,7 @@ async def test_an_error_says_whether_a_retry_may_act_twice(behave, method, warne
 
 
 def coded(coding, body):
-    return replying(answer(body, f"Content-Encoding: {coding}"))
+    return reply_with(make_response(body, f"Content-Encoding: {coding}"))
 
 
 def gzipped(body, times):
@@ -164,7 +164,7 @@ LINES = OK + b"Content-Type: application/x-ndjson\r\n\r\n"
         (going_on(EVENTS + b"data: 1\r\n\r\n", b"data: 1\n\n", 0.02), b"data: 1", "timeout"),
         (going_on(EVENTS, b"data: 1\n\n" * 1000), b"data: 1", "too_large"),
         (stalling(LINES + b'{"a": 1}\n{"a"'), b'{"a": 1}\n', "timeout"),
-        (replying(EVENTS + b"data: 1\n\n"), b"data: 1", ""),
+        (reply_with(EVENTS + b"data: 1\n\n"), b"data: 1", ""),
         (stalling(EVENTS + b"data: 1\n"), None, "timeout"),
         (stalling(EVENTS), None, "timeout"),
         (going_on(EVENTS, b"data: 1" * 1000), None, "too_large"),
@@ -220,8 +220,8 @@ async def test_a_redirect_is_followed_only_inside_its_origin_and_with_the_same_r
         while SECRET.encode() in await peer.request():  # the first one
             url = peer.server.url
             place = location.format(url=url, user_url=url.replace("//", "//u:hunter2@"))
-            await peer.write(answer(b"", f"Location: {place}", status=status))
-        await peer.write(answer(b"" if method == "HEAD" else b"{}"))
+            await peer.write(make_response(b"", f"Location: {place}", status=status))
+        await peer.write(make_response(b"" if method == "HEAD" else b"{}"))
 
     content = b"{}" if method in ("POST", "PUT") else None
     result, requests = await outcome(behave, method, content, "/start", timeout=2)
@@ -246,7 +246,7 @@ async def test_redirects_end_after_five(grows):
     async def behave(peer):
         while True:
             path = (await peer.request()).split(b" ")[1].partition(b"?")[0].decode()
-            await peer.write(answer(b"", f"Location: {path}{grows}", status="302 Found"))
+            await peer.write(make_response(b"", f"Location: {path}{grows}", status="302 Found"))
 
     result, requests = await outcome(behave, timeout=2)
 
@@ -257,12 +257,12 @@ async def test_redirects_end_after_five(grows):
 @pytest.mark.parametrize(
     ("method", "raw", "expected"),
     [
-        ("GET", answer(b"gone", status="302 Found"), (302, b"gone")),
+        ("GET", make_response(b"gone", status="302 Found"), (302, b"gone")),
         ("HEAD", OK + b"Content-Length: 1000000000\r\nContent-Encoding: br\r\n\r\n", (200, b"")),
     ],
     ids=["a redirect without a place", "a head that declares more than the cap"],
 )
 async def test_what_only_looks_like_a_fault_is_a_response(method, raw, expected):
-    result, _ = await outcome(replying(raw), method)
+    result, _ = await outcome(reply_with(raw), method)
 
     assert (result.status, result.content) == expected

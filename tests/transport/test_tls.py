@@ -5,7 +5,7 @@ import ssl
 
 import pytest
 import trustme
-from servers.documents import called, document
+from servers.documents import call_server, document
 from servers.faults import Faults
 from servers.tls import OK, Authority, TlsServer
 
@@ -65,7 +65,7 @@ async def test_a_certificate_that_is_not_accepted_is_a_connection_error(
     host, context, words, ours, theirs
 ):
     with TlsServer(context(ours, theirs)) as server:
-        result = await called(server.url.replace("127.0.0.1", host), ca_file=ours.file)
+        result = await call_server(server.url.replace("127.0.0.1", host), ca_file=ours.file)
 
     assert result.error["type"] == "connection"
     assert words in result.output
@@ -83,7 +83,7 @@ async def test_plain_http_behind_an_https_address_is_not_taken(early, ours):
         pieces.append(await peer._reader.read(65536))
 
     async with Faults(speak) as server:
-        result = await called(server.url.replace("http:", "https:"), ca_file=ours.file)
+        result = await call_server(server.url.replace("http:", "https:"), ca_file=ours.file)
         await server.until(lambda: server.ended == 1)
 
     assert result.error["type"] == "connection"
@@ -95,7 +95,7 @@ async def test_plain_http_behind_an_https_address_is_not_taken(early, ours):
 
 async def test_tls_behind_an_http_address_is_an_error(ours):
     with TlsServer(ours.server()) as server:
-        result = await called(server.url.replace("https:", "http:"), ca_file=ours.file)
+        result = await call_server(server.url.replace("https:", "http:"), ca_file=ours.file)
 
     assert result.error["type"] in ("connection", "protocol")
     assert server.requests == []
@@ -108,7 +108,7 @@ async def test_a_handshake_that_never_ends_ends_at_the_deadline():
         await peer.write_forever(b"a", pause=0.02)
 
     async with Faults(drip) as server:
-        result = await called(server.url.replace("http:", "https:"), timeout=0.2)
+        result = await call_server(server.url.replace("http:", "https:"), timeout=0.2)
         await server.until(lambda: server.ended == 1)
 
     assert result.error["type"] == "timeout"
@@ -117,8 +117,8 @@ async def test_a_handshake_that_never_ends_ends_at_the_deadline():
 async def test_the_environment_adds_no_authority_unless_it_is_trusted(ours, monkeypatch):
     monkeypatch.setenv("SSL_CERT_FILE", str(ours.file))
     with TlsServer(ours.server()) as server:
-        refused = await called(server.url)
-        result = await called(server.url, trust_env=True)
+        refused = await call_server(server.url)
+        result = await call_server(server.url, trust_env=True)
 
     assert refused.error["type"] == "connection"
     assert result.success, result
@@ -143,7 +143,7 @@ async def test_authorities_that_cannot_be_read_are_an_error_result(text, tmp_pat
     if text is not None:
         path.write_text(text)
 
-    result = await called("https://127.0.0.1:9", ca_file=path)
+    result = await call_server("https://127.0.0.1:9", ca_file=path)
 
     assert result.error["type"] == "connection"
     assert "Settings(ca_file=…)" in result.output
@@ -158,7 +158,7 @@ async def test_authorities_of_the_environment_that_are_not_there_accept_nobody(
         monkeypatch.delenv(other, raising=False)
     monkeypatch.setenv(name, str(tmp_path / "absent"))
     with TlsServer(ours.server()) as server:
-        result = await called(server.url, trust_env=True)
+        result = await call_server(server.url, trust_env=True)
 
     assert result.error["type"] == "connection"
     assert server.requests == []
@@ -168,9 +168,9 @@ async def test_a_changed_file_of_authorities_is_read_again(ours, theirs, tmp_pat
     path = tmp_path / "authorities.pem"
     path.write_bytes(theirs.file.read_bytes())
     with TlsServer(ours.server()) as server:
-        before = await called(server.url, ca_file=path)
+        before = await call_server(server.url, ca_file=path)
         path.write_bytes(theirs.file.read_bytes() + ours.file.read_bytes())
-        after = await called(server.url, ca_file=path)
+        after = await call_server(server.url, ca_file=path)
 
     assert before.error["type"] == "connection"
     assert after.success, after

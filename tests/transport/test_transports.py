@@ -6,8 +6,8 @@ import time
 import httpx
 import pytest
 import respx
-from servers.documents import called, document
-from servers.faults import Faults, answer, serve
+from servers.documents import call_server, document
+from servers.faults import Faults, make_response, serve
 
 from openapi_tools import Settings, load_tools
 from openapi_tools.transport.connection_pool import make_client
@@ -323,7 +323,7 @@ async def ends_of(text, method, *, closes):
             if closes:
                 return
             await peer.request()
-        await peer.write(answer(b"next"))
+        await peer.write(make_response(b"next"))
 
     async with Faults(say) as server, client_of() as client:
         first = await what_comes(client, method, server.url)
@@ -421,7 +421,7 @@ async def test_a_response_that_is_not_read_to_its_end_closes_its_connection():
 
 async def test_a_response_before_the_body_was_sent_ends_the_connection():
     async def refuse(peer):
-        await peer.write(answer(b"no", status="413 Too Large"))
+        await peer.write(make_response(b"no", status="413 Too Large"))
         await peer.server.until(lambda: bool(peer.server.requests))
 
     async with Faults(refuse) as server, client_of() as client:
@@ -448,7 +448,7 @@ async def test_a_response_before_the_body_was_sent_ends_the_connection():
 async def test_who_replaces_httpx_for_a_test_is_asked(using):
     with respx.mock(using=using) as router:
         router.get("http://api.test/p").respond(json=[1])
-        result = await called("http://api.test")
+        result = await call_server("http://api.test")
 
     assert result.output == [1]
 

@@ -6,7 +6,7 @@ import json
 import pytest
 from documents import document, operation
 from fastapi import FastAPI
-from servers.recorder import Answer
+from servers.recorder import CannedResponse
 
 from openapi_tools import Context, aload_tools, load_tools, require_approval
 from openapi_tools.transport.urls import read_cached_url
@@ -43,7 +43,7 @@ async def test_it_gives_a_document_without_servers_its_address(client, recorder)
 
 
 async def test_it_fetches_a_document_by_url(client, recorder):
-    recorder.answers.append(Answer(body=json.dumps(document(PATHS)).encode()))
+    recorder.responses.append(CannedResponse(body=json.dumps(document(PATHS)).encode()))
 
     async with await aload_tools(f"{recorder.url}/openapi.json", client=client) as toolset:
         assert {tool.name for tool in toolset} == {"list_pets", "put_pets"}
@@ -53,7 +53,7 @@ async def test_it_fetches_a_document_by_url(client, recorder):
 
 
 async def test_a_body_is_sent_once_and_retried_whole(client, recorder):
-    recorder.answers.extend([Answer(503), Answer()])
+    recorder.responses.extend([CannedResponse(503), CannedResponse()])
     async with load_tools(document(PATHS), client=client, retries=2) as toolset:
         result = await toolset.call("put_pets", {"body": {"name": "Rex"}})
 
@@ -78,7 +78,9 @@ async def test_a_transport_of_the_package_reaches_an_application(library):
 
 async def test_a_write_is_looked_at_and_guarded_through_it(client, recorder):
     headers = [("Content-Type", "application/json"), ("ETag", '"v1"')]
-    recorder.answers.extend([Answer(200, headers, b'{"name": "Rex"}'), Answer(412)])
+    recorder.responses.extend(
+        [CannedResponse(200, headers, b'{"name": "Rex"}'), CannedResponse(412)]
+    )
     asked = []
     async with load_with(client) as toolset:
         toolset.add_input_guardrails([require_approval()])
@@ -95,7 +97,7 @@ async def test_what_a_hook_adds_is_masked_in_results(library, recorder):
         request.headers["Authorization"] = "Bearer of-the-hook-123"
 
     body = b'{"seen": "Bearer of-the-hook-123"}'
-    recorder.answers.append(Answer(200, [("Content-Type", "application/json")], body))
+    recorder.responses.append(CannedResponse(200, [("Content-Type", "application/json")], body))
     options = {"headers": {"X-Own": "mine"}, "event_hooks": {"request": [log_in]}}
     async with (
         library.AsyncClient(base_url=recorder.url, **options) as client,
@@ -112,7 +114,7 @@ async def test_a_response_that_a_hook_has_closed_is_no_empty_success(library, re
         await response.aclose()
 
     body = b'{"seen": 1}'
-    recorder.answers.append(Answer(200, [("Content-Type", "application/json")], body))
+    recorder.responses.append(CannedResponse(200, [("Content-Type", "application/json")], body))
     hooks = {"response": [close]}
     async with (
         library.AsyncClient(base_url=recorder.url, event_hooks=hooks) as client,
@@ -128,7 +130,7 @@ async def test_a_body_that_a_hook_has_read_is_the_result(library, recorder):
         await response.aread()
 
     headers = [("Content-Type", "application/json"), ("Content-Encoding", "gzip")]
-    recorder.answers.append(Answer(200, headers, gzip.compress(b'{"name": "Rex"}')))
+    recorder.responses.append(CannedResponse(200, headers, gzip.compress(b'{"name": "Rex"}')))
     hooks = {"response": [read]}
     async with (
         library.AsyncClient(base_url=recorder.url, event_hooks=hooks) as client,

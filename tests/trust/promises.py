@@ -8,7 +8,7 @@ import traceback
 
 import pytest
 from documents import document, operation, with_body
-from tools.answering import answering, fine
+from tools.handlers import fine, load_with_handler
 
 from openapi_tools import OpenAPIToolsError, load_tools
 
@@ -50,7 +50,7 @@ def with_parameter(schema, **fields):
     return document({"/x": {"get": operation(operationId="x", parameters=[parameter])}})
 
 
-def secured(scheme, *, server=BASE, method="get", **fields):
+def secured_document(scheme, *, server=BASE, method="get", **fields):
     """Return a document whose one operation wants credentials of a scheme `k`."""
     paths = {"/x": {method: operation(operationId="x", security=[{"k": []}], **fields)}}
     components = {"securitySchemes": {"k": scheme}}
@@ -74,15 +74,15 @@ def unseen_in(tool):
     return _CONTROL.findall(json.dumps(texts, ensure_ascii=False))
 
 
-def quiet(source, *, credentials=None, handler=fine, **settings):
+def load_quietly(source, *, credentials=None, handler=fine, **settings):
     """Return the tools of a document whose API answers by a function, and what they send."""
     settings = {"base_url": BASE, **settings}
-    return answering(source, handler, settings=settings, credentials=credentials)
+    return load_with_handler(source, handler, settings=settings, credentials=credentials)
 
 
-async def used(source):
+async def use_tools(source):
     """Load a document, look at its tools in every way and call each; return the outcomes."""
-    toolset, _ = quiet(source)
+    toolset, _ = load_quietly(source)
     outcomes = []
     for tool in toolset:
         assert len(definition(tool)) <= MOST_BYTES

@@ -19,7 +19,7 @@ import httpx
 import pytest
 from documents import document, operation, with_body
 from ticker import LONGEST, gap_beside, leaves_free
-from trust.promises import quiet, secured, with_token_at
+from trust.promises import load_quietly, secured_document, with_token_at
 
 from openapi_tools import Context, OAuth2, ToolCall, load_tools
 from openapi_tools.serving.server_records import AuditLog
@@ -40,7 +40,7 @@ def work(seconds):
 
 @pytest.mark.parametrize("block", [work, time.sleep])
 async def test_the_ticker_of_these_tests_notices_what_blocks(block):
-    (tool,), _ = quiet(GET)
+    (tool,), _ = load_quietly(GET)
     tool.add_input_guardrails([lambda call, context: block(2 * LONGEST)])
 
     gap, _ = await gap_beside(tool, {})
@@ -87,7 +87,7 @@ async def test_a_response_of_10_mb_leaves_the_loop_free(name, status):
         return httpx.Response(status, headers={"content-type": kind}, content=body)
 
     def attempt():
-        (tool,), sent = quiet(GET, handler=respond)
+        (tool,), sent = load_quietly(GET, handler=respond)
 
         def check(_):
             assert sent
@@ -129,7 +129,7 @@ def token(length):
 
 def api(handler, *, scheme=BEARER, **options):
     """Return a tool whose API answers by a function."""
-    return quiet(secured(scheme), handler=handler, **options)[0]["x"]
+    return load_quietly(secured_document(scheme), handler=handler, **options)[0]["x"]
 
 
 @pytest.mark.long
@@ -267,7 +267,7 @@ async def test_the_preview_of_a_large_input_leaves_the_loop_free(dry_run):
 
     def attempt():
         credential = {"in": "header", "name": "X-Key", "value": token(40)}
-        (tool,), _ = quiet(document(body), credentials={"k": credential}, **settings)
+        (tool,), _ = load_quietly(document(body), credentials={"k": credential}, **settings)
         return tool, check
 
     def check(result):

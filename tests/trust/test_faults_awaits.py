@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 from servers.fault_routes import FaultSite, case_of, fault_document
-from servers.faults import Faults, answer, hang
+from servers.faults import Faults, hang, make_response
 
 from openapi_tools import Settings, load_tools
 
@@ -147,7 +147,7 @@ async def test_loading_again_while_calls_run_disturbs_none_of_them():
         while True:
             if b"POST" in await peer.request():
                 await held.wait()
-            await peer.write(answer())
+            await peer.write(make_response())
 
     async with Faults(behave) as server, tools_at(server.url) as old:
         calls = [asyncio.create_task(old["post_echo"].execute({})) for _ in range(5)]

@@ -5,7 +5,7 @@ import json
 
 import pytest
 from servers.fault_routes import case_of, fault_document
-from servers.faults import Faults, answer, replying
+from servers.faults import Faults, make_response, reply_with
 
 from openapi_tools import Settings, load_tools
 
@@ -21,7 +21,7 @@ LIMIT = 20_000
 
 async def read(body, kind, **settings):
     """Return what one answer is read as; at most so much time is no limit, but an end."""
-    async with Faults(replying(answer(body, f"Content-Type: {kind}"))) as server:
+    async with Faults(reply_with(make_response(body, f"Content-Type: {kind}"))) as server:
         all_settings = Settings(base_url=server.url, max_output_chars=LIMIT, **settings)
         async with load_tools(fault_document([case_of("echo")]), settings=all_settings) as toolset:
             async with asyncio.timeout(25):

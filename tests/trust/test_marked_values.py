@@ -11,8 +11,8 @@ pytest.importorskip("mcp", reason="mcp is not installed")
 
 from documents import component, document, operation
 from mcp import Client
-from servers.recorder import Answer
-from team_servers import configured, hosted
+from servers.recorder import CannedResponse
+from team_servers import host_team, write_configuration
 
 from openapi_tools import Context, load_tools, require_approval
 from openapi_tools.redaction import redact_data
@@ -104,7 +104,7 @@ async def test_a_question_hides_it(value, masked):
 
 @each_value
 async def test_what_a_write_changes_hides_it(value, masked, recorder):
-    recorder.answer = Answer(body=json.dumps(value | {"label": "old"}).encode())
+    recorder.response = CannedResponse(body=json.dumps(value | {"label": "old"}).encode())
     toolset = load_tools(api(servers=[{"url": recorder.url}]))
 
     put = await asked_about(toolset, "put_box", {"box": "7", "body": {"label": "new"} | value})
@@ -117,7 +117,9 @@ async def test_what_a_write_changes_hides_it(value, masked, recorder):
 
 
 async def test_a_changed_secret_is_a_change(recorder):
-    recorder.answer = Answer(body=json.dumps({"pin": PIN, "inner": {"codes": ["a"]}}).encode())
+    recorder.response = CannedResponse(
+        body=json.dumps({"pin": PIN, "inner": {"codes": ["a"]}}).encode()
+    )
     toolset = load_tools(api(servers=[{"url": recorder.url}]))
     body = {"pin": "new", "inner": {"codes": ["b"]}}
 
@@ -199,8 +201,8 @@ async def test_the_audit_log_has_no_marked_value_also_with_names_of_two_apis(rec
     document = api(servers=[{"url": recorder.url}])
     file = tmp_path / "audit.jsonl"
     keys = f'audit = "{file}"\naudit_arguments = true\nask = false'
-    config = configured(tmp_path, keys, one=document, two=document)
-    async with hosted(config) as server, Client(server.url) as client:
+    config = write_configuration(tmp_path, keys, one=document, two=document)
+    async with host_team(config) as server, Client(server.url) as client:
         for name in ("one_add_box", "two_add_box"):
             await client.call_tool(name, {"body": {"pin": PIN, "label": "l"}, "q": PIN})
 

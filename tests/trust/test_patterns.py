@@ -63,7 +63,7 @@ def test_the_cost_of_a_pattern_grows_as_its_string_does(name, trees):
 @pytest.mark.parametrize("place", [place for place, (text, _) in BUILT_OF_VALUES.items() if text])
 def test_so_does_that_of_a_pattern_made_of_values(place):
     pattern = re.compile(BUILT_OF_VALUES[place][0])
-    pattern_use = pattern_costs.Found(place, "example", pattern, ("match", "fullmatch"))
+    pattern_use = pattern_costs.PatternUse(place, "example", pattern, ("match", "fullmatch"))
 
     assert list(pattern_costs.slow_inputs(pattern_use)) == []
 
@@ -101,7 +101,7 @@ def test_every_pattern_is_found_or_listed(trees):
     ],
 )
 def test_a_slow_pattern_would_be_noticed(pattern, method):
-    pattern_use = pattern_costs.Found("example", "example", re.compile(pattern), (method,))
+    pattern_use = pattern_costs.PatternUse("example", "example", re.compile(pattern), (method,))
 
     assert list(pattern_costs.slow_inputs(pattern_use)) != []
 
@@ -112,7 +112,7 @@ def test_a_slow_pattern_would_be_noticed(pattern, method):
     [r"<[^<>]*>", r"\w{1,300}x", r"(?<!\s)\s*+\n", r'"(?:[^"\\]++|\\.)*+"?', r"[a-z]+", "a|b|cd"],
 )
 def test_a_pattern_that_is_fast_enough_would_not(pattern):
-    pattern_use = pattern_costs.Found("example", "example", re.compile(pattern), ("search",))
+    pattern_use = pattern_costs.PatternUse("example", "example", re.compile(pattern), ("search",))
 
     assert list(pattern_costs.slow_inputs(pattern_use)) == []
 

@@ -11,11 +11,11 @@ from trust.promises import (
     an_object,
     component,
     definition,
-    quiet,
+    load_quietly,
     refusal,
-    secured,
+    secured_document,
     unseen_in,
-    used,
+    use_tools,
     with_component,
     with_parameter,
 )
@@ -57,7 +57,7 @@ def test_a_schema_nested_900_levels_is_refused_at_load_and_at_generation(source,
     ids=["arrays", "objects", "text", "member"],
 )
 async def test_a_schema_as_deep_as_may_be_is_loaded_shown_called_and_generated(source, tmp_path):
-    outcomes = await used(source)
+    outcomes = await use_tools(source)
     report = generate_package(source, tmp_path / "out", name="deep")
 
     assert set(outcomes) <= {"success", "invalid_input"}
@@ -237,7 +237,7 @@ async def test_references_that_multiply_or_go_in_circles_give_a_bounded_definiti
     last = an_object({"end": {"type": "string"}})
     started = time.process_time()
 
-    outcomes = await used(with_component(**schemas, **{f"S{len(schemas)}": last}))
+    outcomes = await use_tools(with_component(**schemas, **{f"S{len(schemas)}": last}))
 
     assert set(outcomes) <= {"success", "invalid_input"}
     assert outcomes
@@ -300,7 +300,7 @@ def test_a_cycle_of_parameters_path_items_or_bodies_skips_its_operation_by_name(
     ids=["itself", "each other", "twice by another name"],
 )  # fmt: skip
 async def test_a_cyclic_all_of_is_merged_without_the_circle(schemas):
-    toolset, sent = quiet(with_component(**schemas))
+    toolset, sent = load_quietly(with_component(**schemas))
 
     good = await toolset["x"].execute({"body": {"a": "x"}})
     bad = await toolset["x"].execute({"body": []})
@@ -313,7 +313,7 @@ async def test_a_cyclic_all_of_is_merged_without_the_circle(schemas):
 def test_a_legitimate_recursive_schema_takes_a_tree_of_three_levels():
     kids = {"type": "array", "items": component("S0")}
     tree = {**an_object({"v": {"type": "string"}, "kids": kids}), "required": ["v"]}
-    (tool,) = quiet(with_component(tree))[0]
+    (tool,) = load_quietly(with_component(tree))[0]
     value = {"v": "a", "kids": [{"v": "b", "kids": [{"v": "c"}]}]}
 
     assert list(tool.input_schema["$defs"]) == ["S0"]
@@ -390,7 +390,7 @@ THERE = {"$ref": ELSEWHERE}
 )
 async def test_no_word_of_a_schema_makes_loading_or_validation_open_a_connection(node, no_network):
     elsewhere = {"openapi": "3.2.0", "jsonSchemaDialect": ELSEWHERE, "$self": ELSEWHERE}
-    toolset, _ = quiet(with_parameter(node) | elsewhere)
+    toolset, _ = load_quietly(with_parameter(node) | elsewhere)
 
     for tool in toolset:
         for arguments in ({}, {"q": "x"}, {"q": []}, {"q": {"a": 1}}):
@@ -435,7 +435,7 @@ def test_urls_that_are_documentation_only_are_never_fetched(no_network):
     ],
 )
 async def test_a_hostile_path_is_skipped_or_stays_below_the_base_url(path):
-    toolset, sent = quiet(document({path: {"get": operation()}}), base_url=f"{BASE}/v1")
+    toolset, sent = load_quietly(document({path: {"get": operation()}}), base_url=f"{BASE}/v1")
 
     for tool in toolset:
         await tool.execute(dict.fromkeys(tool.input_schema["properties"], "value"))
@@ -453,7 +453,7 @@ async def test_a_hostile_path_is_skipped_or_stays_below_the_base_url(path):
     ["(", "[", "(?<name>a)\\k<name>", "\\p{Lu}+", "(?<=a)b", "(a+)+$", "^(([a-z])+.)+[A-Z]$", "\\"],
 )
 async def test_a_regex_that_is_broken_foreign_or_catastrophic_loads_and_never_hangs(pattern):
-    toolset, _ = quiet(with_parameter({"type": "string", "pattern": pattern}))
+    toolset, _ = load_quietly(with_parameter({"type": "string", "pattern": pattern}))
     started = time.process_time()
 
     result = await toolset["x"].execute({"q": "a" * 40 + "!"})
@@ -483,7 +483,7 @@ BROKEN_SCHEMES = {
 
 @pytest.mark.parametrize("name", BROKEN_SCHEMES)
 async def test_a_broken_security_scheme_loads_and_a_call_says_what_is_missing(name):
-    toolset, sent = quiet(secured(BROKEN_SCHEMES[name]))
+    toolset, sent = load_quietly(secured_document(BROKEN_SCHEMES[name]))
 
     result = await toolset["x"].execute({})
 

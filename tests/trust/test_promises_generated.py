@@ -11,7 +11,7 @@ import pytest
 from documents import document, operation
 from hostile_documents import CODE, MARKUP, NAMES, hostile
 from hostile_packages import generate
-from packages import imported, lint, said
+from packages import describe_tools, imported, lint
 from trust.promises import with_parameter
 
 from openapi_tools import generate_package, load_tools
@@ -183,4 +183,4 @@ def test_a_document_that_changed_is_reported_and_the_standing_code_stays_as_it_i
     assert "evil.example" in text
     assert "X_Copy_To" in text
     with imported(tmp_path, "api_tools") as package:
-        assert said(package.load()) == said(load_tools(before))
+        assert describe_tools(package.load()) == describe_tools(load_tools(before))

@@ -13,7 +13,7 @@ import pytest
 from documents import document, operation, with_body
 from fuzz.inputs import Endless, Loud, Number, Void, Word
 from ticker import leaves_free
-from trust.promises import BASE, an_object, component, quiet, secured
+from trust.promises import BASE, an_object, component, load_quietly, secured_document
 
 from openapi_tools import Settings
 from openapi_tools.runtime import Operation, OperationTool, Parameter
@@ -24,7 +24,7 @@ ELSEWHERE = "http://127.0.0.1:1"
 
 async def call_tool(source, arguments, **options):
     """Call a document's one tool; return the result and what was sent."""
-    toolset, sent = quiet(source, **options)
+    toolset, sent = load_quietly(source, **options)
     (tool,) = toolset
     return await tool.execute(arguments), sent
 
@@ -110,8 +110,10 @@ async def test_a_cookie_of_style_form_is_percent_encoded_and_adds_no_header_and_
 )
 async def test_unknown_fields_credentials_and_settings_are_refused_by_name_and_never_sent(extra):
     parameter = {"name": "v", "in": "query", "schema": {}}
-    source = secured({"type": "apiKey", "in": "header", "name": "X-Key"}, parameters=[parameter])
-    toolset, sent = quiet(source, credentials={"k": "s3cret"})
+    source = secured_document(
+        {"type": "apiKey", "in": "header", "name": "X-Key"}, parameters=[parameter]
+    )
+    toolset, sent = load_quietly(source, credentials={"k": "s3cret"})
     (tool,) = toolset
 
     result = await tool.execute({"v": "ok", **extra})
@@ -127,7 +129,7 @@ async def test_unknown_fields_credentials_and_settings_are_refused_by_name_and_n
 async def test_a_text_that_looks_like_a_path_opens_no_file(value, kind, monkeypatch):
     file = {"type": "string", "format": "binary"}
     schema = {"type": "object", "properties": {"body": file}} if "form" in kind else file
-    toolset, sent = quiet(document(with_body(schema, kind=kind)))
+    toolset, sent = load_quietly(document(with_body(schema, kind=kind)))
     (tool,) = toolset
     assert tool.input_schema
     opened: list[Any] = []
@@ -258,7 +260,7 @@ async def test_no_input_and_no_schema_together_take_long_or_keep_the_loop(name):
 
     def attempt():
         paths = with_body(an_object({"a": schema}))
-        (tool,), sent = quiet(document(paths, components={"schemas": LEVELS}))
+        (tool,), sent = load_quietly(document(paths, components={"schemas": LEVELS}))
         started = time.process_time()
 
         def check(result):

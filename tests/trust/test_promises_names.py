@@ -7,8 +7,8 @@ import pytest
 from documents import document, operation, tools
 from hostile_packages import DEVICES
 from packages import imported
-from servers.site import Said, Site
-from trust.promises import an_object, component, quiet
+from servers.site import Site, SiteResponse
+from trust.promises import an_object, component, load_quietly
 
 from openapi_tools import Select, generate_package, load_tools
 from openapi_tools.conformance.document_check import find_document_errors
@@ -108,7 +108,7 @@ async def test_one_name_in_five_places_is_five_arguments_that_reach_their_places
     schema = {**an_object({"id": text}), "required": ["id"]}
     body = {"content": {"application/json": {"schema": schema}}, "required": True}
     paths = {"/{id}": {"post": operation(parameters=parameters, requestBody=body)}}
-    (tool,), sent = quiet(document(paths))
+    (tool,), sent = load_quietly(document(paths))
 
     arguments = {f"id_{place}": place for place in (*places, "body")}
     request = await request_of(tool, sent, arguments)
@@ -128,7 +128,7 @@ WIRE_NAMES = [
 
 async def test_any_parameter_name_becomes_a_portable_argument_and_reaches_the_wire_unchanged():
     parameters = [{"name": n, "in": "query", "schema": {"type": "string"}} for n in WIRE_NAMES]
-    (tool,), sent = quiet(document({"/x": {"get": operation(parameters=parameters)}}))
+    (tool,), sent = load_quietly(document({"/x": {"get": operation(parameters=parameters)}}))
     arguments = list(tool.input_schema["properties"])
 
     request = await request_of(tool, sent, {name: str(n) for n, name in enumerate(arguments)})
@@ -216,7 +216,7 @@ def test_a_document_has_servers_of_its_own_or_those_of_its_first_operation(name,
     ids=["relative", "none", "no operations", "2.0 without host"],
 )
 def test_servers_of_a_document_from_a_url_are_relative_to_that(root, path, tmp_path):
-    with Site(lambda _: Said(root)) as site:
+    with Site(lambda _: SiteResponse(root)) as site:
         (server,) = servers_in(f"{site.url}/specs/api.json", tmp_path)
 
     assert server.url == site.url + path

@@ -7,8 +7,8 @@ from email.utils import format_datetime
 
 import pytest
 from documents import document, operation
-from servers.faults import Faults, answer
-from servers.recorder import Answer, Recorder
+from servers.faults import Faults, make_response
+from servers.recorder import CannedResponse, Recorder
 
 from openapi_tools import Settings, load_tools
 
@@ -19,7 +19,7 @@ each_method = pytest.mark.parametrize("method", METHODS)
 
 
 def busy(wait="0", status=503):
-    return Answer(status, [("Retry-After", wait)], b"{}")
+    return CannedResponse(status, [("Retry-After", wait)], b"{}")
 
 
 def api(url, parameters=(), **settings):
@@ -37,7 +37,7 @@ async def call_method(server, method="get", **settings):
 async def test_an_idempotent_method_is_tried_again_and_others_are_sent_once(
     method, status, recorder
 ):
-    recorder.answers.append(busy(status=status))
+    recorder.responses.append(busy(status=status))
     result = await call_method(recorder, method, retries=2)
 
     assert result.success is (method in HARMLESS)
@@ -49,7 +49,7 @@ async def test_an_idempotent_method_is_tried_again_and_others_are_sent_once(
     [*((status, 2) for status in (400, 401, 403, 404, 409, 422, 500, 501)), (503, 0)],
 )
 async def test_no_other_status_and_nothing_by_default_is_tried_again(status, retries, recorder):
-    recorder.answers.append(busy(status=status))
+    recorder.responses.append(busy(status=status))
     result = await call_method(recorder, **({"retries": retries} if retries else {}))
 
     assert result.is_error
@@ -57,7 +57,7 @@ async def test_no_other_status_and_nothing_by_default_is_tried_again(status, ret
 
 
 async def test_retries_end(recorder):
-    recorder.answer = busy()
+    recorder.response = busy()
     result = await call_method(recorder, retries=2)
 
     assert result.error["status"] == 503
@@ -66,7 +66,7 @@ async def test_retries_end(recorder):
 
 @pytest.mark.parametrize("method", ["post", "patch"])
 async def test_a_call_with_an_idempotency_key_is_tried_again_with_the_same_key(method, recorder):
-    recorder.answers.append(busy())
+    recorder.responses.append(busy())
     async with api(recorder.url, retries=2, idempotency_header="Idempotency-Key") as toolset:
         results = [await toolset[name].execute({}) for name in (method, method, "put")]
 
@@ -92,7 +92,7 @@ async def test_a_key_that_an_argument_gives_is_kept(recorder):
 async def test_a_wait_that_does_not_fit_the_deadline_is_not_waited_for(wait, recorder):
     if wait == "in an hour":
         wait = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
-    recorder.answers.append(busy(wait, 429))
+    recorder.responses.append(busy(wait, 429))
     started = time.monotonic()
     result = await call_method(recorder, retries=2)
 
@@ -106,7 +106,7 @@ async def test_a_wait_that_does_not_fit_the_deadline_is_not_waited_for(wait, rec
     ("wait", "least"), [*((wait, 0) for wait in ("0", "-5", "nan", "soon", "", DATE)), ("0.3", 0.3)]
 )
 async def test_a_wait_that_fits_is_waited_for_and_other_forms_delay_nothing(wait, least, recorder):
-    recorder.answers.append(busy(wait, 429))
+    recorder.responses.append(busy(wait, 429))
     started = time.monotonic()
     result = await call_method(recorder, retries=1)
 
@@ -133,7 +133,7 @@ async def test_a_connection_that_breaks_is_tried_again_where_that_is_harmless(me
         if len(peer.server.requests) == 1:
             peer.reset()
         else:
-            await peer.write(answer())
+            await peer.write(make_response())
 
     async with Faults(behave) as server:
         result = await call_method(server, method, retries=retries)
@@ -148,7 +148,7 @@ async def test_a_connection_that_breaks_is_tried_again_where_that_is_harmless(me
 async def test_a_kept_connection_that_ends_is_replaced_once_where_that_is_harmless(method, ends):
     async def behave(peer):
         await peer.request()
-        await peer.write(answer())
+        await peer.write(make_response())
         if peer.server.connections == 1:
             await peer.request()  # the second one comes on the same connection, and finds it ended
             if ends == "reset":
@@ -164,7 +164,7 @@ async def test_a_kept_connection_that_ends_is_replaced_once_where_that_is_harmle
 
 
 async def test_a_budget_keeps_failures_from_multiplying(recorder):
-    recorder.answer = busy()
+    recorder.response = busy()
     async with api(recorder.url, retries=5) as toolset:
         for _ in range(50):
             assert (await toolset["get"].execute({})).is_error
@@ -174,7 +174,7 @@ async def test_a_budget_keeps_failures_from_multiplying(recorder):
 
 
 async def test_cancelling_a_retry_passes_through_and_leaves_nothing_behind(recorder):
-    recorder.answers.append(busy("2"))
+    recorder.responses.append(busy("2"))
     async with api(recorder.url, retries=1, concurrency=1) as toolset:
         calling = asyncio.create_task(toolset["get"].execute({}))
         await asyncio.sleep(0.3)  # the answer is there by now, and a wait of two seconds begun

@@ -13,8 +13,8 @@ import pytest
 from documents import document, operation
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from servers.recorder import Answer, Recorder
-from trust.promises import listening, quiet, secured, with_token_at
+from servers.recorder import CannedResponse, Recorder
+from trust.promises import listening, load_quietly, secured_document, with_token_at
 
 from openapi_tools import OAuth2, Settings, load_tools
 
@@ -94,7 +94,7 @@ def collect_texts():
         @cache
         def tool_with(secret, **options):
             scheme = {"type": "apiKey", "in": "query", "name": "key"}
-            api = secured(scheme, server=home.url, method="post", responses=responses)
+            api = secured_document(scheme, server=home.url, method="post", responses=responses)
             chosen = Settings(max_output_chars=LIMIT, timeout=20, **options)
             tools = load_tools(api, credentials={"k": secret}, settings=chosen)
             tools.subscribe(texts.append)
@@ -105,7 +105,7 @@ def collect_texts():
         def texts_of_call(secret, response, **options):
             texts.clear()
             home.requests.clear()
-            home.answer = response
+            home.response = response
             result = runner.run(tool_with(secret, **options).execute({}))
             assert home.requests
             parts = [str(result), result.output, result.error, result.metadata]
@@ -148,7 +148,7 @@ def test_no_run_of_a_secret_in_a_body_is_shown(
     text = laid(ESCAPES[escape](secret), place, filler, rest)
     sent = make_body(text)
     content = sent.encode() if isinstance(sent, str) else sent
-    response = Answer(status, [("Content-Type", kind)] if kind else [], content)
+    response = CannedResponse(status, [("Content-Type", kind)] if kind else [], content)
 
     assert visible_runs(secret, collect_texts(secret, response)) == []
 
@@ -167,7 +167,7 @@ def test_no_run_of_a_secret_in_a_header_is_shown(
 ):
     value = f"{'x' * place}{ESCAPES[escape](secret)}"
     value = f"text/plain; charset={value}" if name == "content-type" else value
-    response = Answer(status, [(name, value)], "é".encode())
+    response = CannedResponse(status, [(name, value)], "é".encode())
 
     assert visible_runs(secret, collect_texts(secret, response)) == []
 
@@ -175,7 +175,7 @@ def test_no_run_of_a_secret_in_a_header_is_shown(
 @given(secret=st.sampled_from(SECRETS), place=st.integers(0, 600), rest=st.sampled_from([0, 300]))
 @settings(parent=REPEATABLE, max_examples=30)
 def test_no_run_of_a_secret_is_in_what_is_wrong_with_a_response(collect_texts, secret, place, rest):
-    response = Answer(body=json.dumps([laid(secret, place, "x", rest)]).encode())
+    response = CannedResponse(body=json.dumps([laid(secret, place, "x", rest)]).encode())
 
     texts = collect_texts(secret, response, check_responses=True)
 
@@ -201,7 +201,7 @@ def refusing(secret):
     ]
     root = document({"/x": {"get": operation(operationId="x", parameters=places)}})
     credential = {"in": "header", "name": "X-Key", "value": secret}
-    return quiet(root, credentials={"own": credential})[0]["x"]
+    return load_quietly(root, credentials={"own": credential})[0]["x"]
 
 
 @given(
@@ -229,7 +229,9 @@ def test_no_run_of_a_secret_in_the_words_of_a_token_endpoint_is_shown(secret, pl
         return httpx.Response(400, json={"error": secret, "error_description": description})
 
     credentials = {"k": OAuth2(client_id="me", client_secret=secret)}
-    (tool,), _ = quiet(secured(with_token_at("/t")), credentials=credentials, handler=refuse)
+    (tool,), _ = load_quietly(
+        secured_document(with_token_at("/t")), credentials=credentials, handler=refuse
+    )
 
     result = asyncio.run(tool.execute({}))
 

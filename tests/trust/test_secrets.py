@@ -19,8 +19,8 @@ from documents import document, operation
 from pydantic import SecretStr
 from rich.console import Console
 from rich.traceback import Traceback
-from servers.faults import Faults, answer, hang
-from servers.recorder import Answer
+from servers.faults import Faults, hang, make_response
+from servers.recorder import CannedResponse
 from trust.promises import listening, with_token_at
 
 from openapi_tools import (
@@ -84,7 +84,7 @@ async def reflect(peer):
     while True:
         head = (await peer.request()).decode("latin-1")
         if head.startswith("POST /t "):
-            await peer.write(answer(TOKEN))
+            await peer.write(make_response(TOKEN))
             continue
         target = head.split(" ")[1]
         body = json.dumps({"head": head, "list": head.split("\r\n"), "target": target}).encode()
@@ -92,7 +92,7 @@ async def reflect(peer):
         if "/deny" in target:
             lines.append('WWW-Authenticate: Digest realm="r", nonce="n", qop="auth"')
             status = "401 Unauthorized"
-        await peer.write(answer(body, *lines, status=status))
+        await peer.write(make_response(body, *lines, status=status))
 
 
 def api(url, scheme="header"):
@@ -203,8 +203,8 @@ async def test_a_function_that_fails_shows_nothing_of_what_it_raised(caplog):
 @pytest.mark.parametrize("way", ["server of the operation", "redirect", "redirect with a body"])
 async def test_a_second_origin_sees_no_secret(scheme, way, recorder, sink):
     root = api(recorder.url, scheme)
-    moved = Answer(307, [("Location", f"{sink.url}/ok")], b"")
-    recorder.answers.extend([Answer(body=TOKEN), moved] if scheme == "oauth" else [moved])
+    moved = CannedResponse(307, [("Location", f"{sink.url}/ok")], b"")
+    recorder.responses.extend([CannedResponse(body=TOKEN), moved] if scheme == "oauth" else [moved])
     elsewhere = way == "server of the operation"
     if elsewhere:
         root["paths"]["/ok"]["get"]["servers"] = [{"url": sink.url}]
@@ -266,7 +266,7 @@ async def test_an_empty_list_of_origins_sends_credentials_nowhere(recorder):
 async def test_a_secret_that_comes_back_as_a_number_or_a_name_is_masked(
     secret, text, expected, recorder
 ):
-    recorder.answer = Answer(body=text.encode())
+    recorder.response = CannedResponse(body=text.encode())
     async with tools_at(recorder.url, value=secret) as toolset:
         result = await toolset["ok"].execute({})
 
@@ -342,7 +342,7 @@ async def test_a_download_holds_no_secret_nor_does_its_name(
 ):
     named = ("Content-Disposition", 'attachment; filename="../k3y-of-mine.bin"')
     body = text.format("k3y-of-mine").encode(encoding)
-    recorder.answer = Answer(200, [("Content-Type", kind), named], body)
+    recorder.response = CannedResponse(200, [("Content-Type", kind), named], body)
     folder = tmp_path / "inner"
     async with tools_at(recorder.url, value="k3y-of-mine", download_dir=folder) as toolset:
         result = await toolset["ok"].execute({})
@@ -376,7 +376,7 @@ async def test_a_document_from_a_url_sends_credentials_to_another_origin_only_on
             options = {"credentials": {"mine": {"in": "header", "name": "X-Key", "value": SECRET}}}
         elif way == "a client's":
             options = {"client": client}
-        sink.answer = Answer(body=json.dumps(root).encode())
+        sink.response = CannedResponse(body=json.dumps(root).encode())
         url = f"{sink.url}/api.json"
         async with await aload_tools(url, **options) as toolset:
             (warning,) = toolset.warnings
@@ -404,7 +404,7 @@ async def test_a_document_of_the_users_own_or_of_its_server_gets_credentials(
     source = tmp_path / "api.json" if form == "file" else f"{recorder.url}/api.json"
     text = json.dumps(api(f"{recorder.url}/v1" if form == "file" else "/v1"))
     (tmp_path / "api.json").write_text(text)
-    recorder.answer = Answer(body=text.encode())
+    recorder.response = CannedResponse(body=text.encode())
     async with await aload_tools(source, credentials={"header": SECRET}) as toolset:
         result = await toolset["ok"].execute({})
 
@@ -417,7 +417,7 @@ async def test_a_document_of_the_users_own_or_of_its_server_gets_credentials(
 async def test_an_operation_elsewhere_names_every_origin_in_the_line_to_paste(recorder, sink):
     root = api("/")
     root["paths"]["/ok"]["get"]["servers"] = [{"url": sink.url}]
-    recorder.answer = Answer(body=json.dumps(root).encode())
+    recorder.response = CannedResponse(body=json.dumps(root).encode())
     url, credentials = f"{recorder.url}/api.json", {"header": SECRET}
     async with await aload_tools(url, credentials=credentials) as toolset:
         result = await toolset["ok"].execute({})

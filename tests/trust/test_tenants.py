@@ -11,9 +11,9 @@ import threading
 
 import pytest
 from documents import document, operation
-from servers.faults import Faults, answer
-from servers.recorder import Answer
-from trust.promises import quiet, secured, with_token_at
+from servers.faults import Faults, make_response
+from servers.recorder import CannedResponse
+from trust.promises import load_quietly, secured_document, with_token_at
 
 from openapi_tools import Context, OAuth2, Settings, load_tools
 
@@ -49,7 +49,7 @@ async def reflect(peer):
             basic = request.partition("Basic ")[2].partition("\r\n")[0]
             client = base64.b64decode(basic).decode().partition(":")[0]
             data = {"access_token": f"token-of-{client}", "token_type": "bearer"}
-        await peer.write(answer(json.dumps(data).encode(), "Content-Type: application/json"))
+        await peer.write(make_response(json.dumps(data).encode(), "Content-Type: application/json"))
 
 
 @pytest.fixture
@@ -147,9 +147,9 @@ async def test_what_calls_bring_along_is_forgotten_with_them(toolset):
     ],
 )
 async def test_a_secret_goes_to_no_address_that_looks_like_the_servers(url, server):
-    root = secured(with_token_at(url), server=server)
+    root = secured_document(with_token_at(url), server=server)
     credentials = {"k": OAuth2(client_id="me", client_secret="s3cret")}
-    toolset, requests = quiet(root, credentials=credentials, base_url=None)
+    toolset, requests = load_quietly(root, credentials=credentials, base_url=None)
 
     result = await toolset["x"].execute({})
 
@@ -168,8 +168,8 @@ async def test_a_secret_goes_to_no_address_that_looks_like_the_servers(url, serv
 )
 async def test_an_origin_is_scheme_host_and_port(origin, server):
     allowed = {"base_url": None, "credential_origins": (origin,)}
-    root = secured(SCHEMES["key"], server=server)
-    toolset, requests = quiet(root, credentials={"k": "s3cret"}, **allowed)
+    root = secured_document(SCHEMES["key"], server=server)
+    toolset, requests = load_quietly(root, credentials={"k": "s3cret"}, **allowed)
 
     await toolset["x"].execute({})
 
@@ -179,7 +179,7 @@ async def test_an_origin_is_scheme_host_and_port(origin, server):
 async def test_a_challenge_with_a_bomb_for_a_body_is_passed_over(recorder):
     challenge = ("WWW-Authenticate", 'Digest realm="r", nonce="n", qop="auth"')
     headers = [challenge, ("Content-Encoding", "gzip")]
-    recorder.answers.append(Answer(401, headers, gzip.compress(b"\0" * 60_000_000)))
+    recorder.responses.append(CannedResponse(401, headers, gzip.compress(b"\0" * 60_000_000)))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     async with api(recorder.url, credentials={"digest": ("me", "s3cret")}) as toolset:
         result = await toolset["digest"].execute({})
@@ -199,7 +199,7 @@ async def test_names_that_hang_hold_up_no_other_call(monkeypatch, recorder):
         return real(host, *args, **kwargs)
 
     monkeypatch.setattr(socket, "getaddrinfo", hang)
-    recorder.answer = Answer(body=json.dumps(["x"] * 20_000).encode())
+    recorder.response = CannedResponse(body=json.dumps(["x"] * 20_000).encode())
     hanging = api("http://hangs.test", settings=Settings(timeout=1.5, concurrency=40))
     calls = [asyncio.create_task(hanging["open"].execute({})) for _ in range(40)]
     await asyncio.sleep(0.3)

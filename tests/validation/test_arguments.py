@@ -15,7 +15,7 @@ from uuid import UUID
 import pytest
 from documents import document, with_body
 from pydantic import BaseModel
-from tools.answering import answering
+from tools.handlers import load_with_handler
 
 from openapi_tools.errors import InputError
 from openapi_tools.requests.file_schema import file_schema
@@ -42,7 +42,7 @@ def circular():
 
 async def call_tool(arguments):
     """Give an input to a POST that takes `a`; return the error, or what was sent."""
-    toolset, sent = answering(document(with_body({**OBJECT, "properties": {"a": {}}})))
+    toolset, sent = load_with_handler(document(with_body({**OBJECT, "properties": {"a": {}}})))
     result = await toolset["post_x"].execute(arguments)
     if result.error is None:
         return None, json.loads(sent[0].content)

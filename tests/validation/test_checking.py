@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from documents import document, with_body
-from trust.promises import an_object, quiet
+from trust.promises import an_object, load_quietly
 
 from openapi_tools.errors import InputError
 from openapi_tools.validation.checker import Checker, prepare_validator
@@ -106,7 +106,9 @@ TEXT, INTEGER = {"type": "string"}, {"type": "integer"}
 
 async def call_tool(schema, arguments, components=None, **options):
     """Call a POST whose body has this schema; return the result and what was sent."""
-    toolset, sent = quiet(document(with_body(schema), components={"schemas": components or {}}))
+    toolset, sent = load_quietly(
+        document(with_body(schema), components={"schemas": components or {}})
+    )
     result = await toolset["post_x"].execute(arguments, **options)
     return result, [request.content.decode() for request in sent]
 

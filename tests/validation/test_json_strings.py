@@ -265,7 +265,7 @@ async def test_the_tool_that_calls_others_reads_its_arguments(recorder):
 
 
 async def test_a_failure_of_the_api_keeps_the_notes(recorder):
-    recorder.answer.status = 422
+    recorder.response.status = 422
     api = load_tools(taking(POINT), base_url=recorder.url)
 
     result = await api.call("do", {"v": '{"x":1}'})

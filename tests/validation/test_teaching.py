@@ -7,7 +7,7 @@ from documents import document, with_body
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import JSON
-from tools.answering import answering
+from tools.handlers import load_with_handler
 
 from openapi_tools.errors import InputError
 from openapi_tools.validation.checker import Checker
@@ -154,7 +154,7 @@ def test_any_schema_and_any_arguments_have_a_message(part, arguments):
 
 async def test_a_call_shows_an_example_and_a_schema_is_not_changed():
     body = {"type": "object", "properties": {"a": {"example": {"b": {}}}, "c": STRING}}
-    toolset, sent = answering(document(with_body({**body, "required": ["a"]})))
+    toolset, sent = load_with_handler(document(with_body({**body, "required": ["a"]})))
     tool = toolset["post_x"]
     before = json.dumps(tool.input_schema)
 

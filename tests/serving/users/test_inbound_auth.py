@@ -14,7 +14,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata
 from mcp_api import MODES, texts
 from servers.issuer import AUDIENCE, CURVE, KEY, OTHER, read
-from servers.team import ALICE, BOB, Browser, inbound_of, post, sent, shop_served, table
+from servers.team import ALICE, BOB, Browser, inbound_of, post, sent_requests, shop_served, table
 
 from openapi_tools import Settings
 from openapi_tools.errors import CallError
@@ -36,7 +36,7 @@ async def test_a_user_with_a_token_of_the_issuer_calls_tools(mode, issuer, api):
 
     assert listed == ["list_orders", "add_order", "delete_all"]
     assert not result.is_error
-    assert sent(api) == [("GET", "/orders", "Bearer own-key-of-the-server")]
+    assert sent_requests(api) == [("GET", "/orders", "Bearer own-key-of-the-server")]
 
 
 GOOD = {
@@ -321,4 +321,4 @@ async def test_a_client_finds_the_issuer_and_logs_in_by_itself(issuer, api):
     assert not result.is_error
     assert (read(token)["sub"], read(token)["aud"]) == ("bob", site.url)
     assert issuer.grants("authorization_code") == 1
-    assert sent(api) == [("GET", "/orders", "Bearer key")]
+    assert sent_requests(api) == [("GET", "/orders", "Bearer key")]

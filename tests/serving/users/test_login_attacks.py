@@ -7,7 +7,16 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from fragile_state import FragileState
 from mcp import types
-from servers.team import Browser, called, link, login_table, post_modern, shop, shop_served, table
+from servers.team import (
+    Browser,
+    call_tool,
+    link,
+    login_table,
+    post_modern,
+    shop,
+    shop_served,
+    table,
+)
 
 from openapi_tools import load_tools, require_approval
 from openapi_tools.errors import PendingApproval
@@ -32,11 +41,11 @@ async def steps(browser, url):
 
 
 async def is_logged_in(site, issuer, user):
-    return not (await called(site, issuer.token(user))).is_error
+    return not (await call_tool(site, issuer.token(user))).is_error
 
 
 async def test_a_link_that_another_person_opens_logs_nobody_in(site, issuer, api):
-    stolen = link(await called(site, issuer.token("eve")))
+    stolen = link(await call_tool(site, issuer.token("eve")))
     async with Browser("ada") as victim:
         page = await victim.go(stolen)
 
@@ -48,7 +57,7 @@ async def test_a_link_that_another_person_opens_logs_nobody_in(site, issuer, api
 
 
 async def test_the_address_of_the_second_step_is_of_one_browser(site, issuer, api):
-    page = link(await called(site, issuer.token("eve")))
+    page = link(await call_tool(site, issuer.token("eve")))
     async with Browser("eve") as attacker, Browser("ada") as victim:
         places = await steps(attacker, page)
         response = await victim.go(places[3])
@@ -59,7 +68,7 @@ async def test_the_address_of_the_second_step_is_of_one_browser(site, issuer, ap
 
 
 async def test_a_callback_is_good_once(site, issuer, api):
-    page = link(await called(site, issuer.token("ada")))
+    page = link(await call_tool(site, issuer.token("ada")))
     async with Browser("ada") as browser:
         places = await steps(browser, page)
         first, again = await browser.get(places[2]), None
@@ -70,7 +79,7 @@ async def test_a_callback_is_good_once(site, issuer, api):
 
 
 async def test_a_code_of_the_attacker_does_not_get_into_a_users_login(site, issuer, api):
-    pages = {user: link(await called(site, issuer.token(user))) for user in ("ada", "eve")}
+    pages = {user: link(await call_tool(site, issuer.token(user))) for user in ("ada", "eve")}
     async with Browser("ada") as victim, Browser("eve") as attacker:
         addresses = await steps(victim, pages["ada"])
         foreign = await steps(attacker, pages["eve"])
@@ -82,7 +91,7 @@ async def test_a_code_of_the_attacker_does_not_get_into_a_users_login(site, issu
 
 
 async def test_a_response_of_another_authorization_server_is_refused(site, issuer, api):
-    page = link(await called(site, issuer.token("ada")))
+    page = link(await call_tool(site, issuer.token("ada")))
     async with Browser("ada") as browser:
         places = await steps(browser, page)
         response = await browser.get(f"{places[4]}&iss=https://login.evil.example")
@@ -114,7 +123,7 @@ async def test_a_callback_without_a_login_is_refused(query, site, issuer):
 
 
 async def test_cookies_are_for_this_server_alone(site, issuer):
-    page = link(await called(site, issuer.token("ada")))
+    page = link(await call_tool(site, issuer.token("ada")))
     async with Browser("ada") as browser:
         response = await browser.get(page)
 
@@ -136,7 +145,7 @@ async def test_the_answer_to_another_users_question_logs_nobody_in(site, issuer,
         asked.append(params)
         return types.ElicitResult(action="decline")
 
-    await called(site, issuer.token("ada"), elicitation_callback=keep)
+    await call_tool(site, issuer.token("ada"), elicitation_callback=keep)
     flow = parse_qs(urlsplit(asked[0].url).query)["flow"][0]
     key = f"login-{hashlib.sha256(flow.encode()).hexdigest()[:32]}"
     call = {"name": "list_orders", "arguments": {}, "inputResponses": {key: {"action": "accept"}}}
@@ -181,12 +190,12 @@ async def test_a_damaged_login_is_one_that_has_expired(damaged, issuer, api):
     state = FragileState()
     auth = table(issuer, client_id="app", client_secret="${SECRET}")
     async with shop_served(api, auth, users=login_table(issuer), state=state) as site:
-        page = link(await called(site, issuer.token("ada")))
+        page = link(await call_tool(site, issuer.token("ada")))
         async with Browser("ada") as browser:
             await state.damage(damaged, "secret:login:flow")
             begun = await browser.get(page)
             await state.damage(damaged, "secret:login:open")
-            places = await steps(browser, link(await called(site, issuer.token("ada"))))
+            places = await steps(browser, link(await call_tool(site, issuer.token("ada"))))
             await state.damage(damaged, "secret:login:state")
             ended = await browser.get(places[-1])
 
@@ -199,7 +208,7 @@ async def test_a_link_that_is_opened_again_and_again_evicts_no_login_of_others(i
     state = MemoryState(most_bytes=12_000)
     auth = table(issuer, client_id="app", client_secret="${SECRET}")
     async with shop_served(api, auth, users=login_table(issuer), state=state) as site:
-        pages = {user: link(await called(site, issuer.token(user))) for user in ("ada", "eve")}
+        pages = {user: link(await call_tool(site, issuer.token(user))) for user in ("ada", "eve")}
         async with Browser("ada") as browser, Browser("eve") as attacker:
             begun = await browser.get(pages["ada"])
             for _ in range(40):

@@ -6,12 +6,12 @@ import shutil
 
 import pytest
 from servers.authorization import SECRET
-from servers.recorder import Answer, Recorder
+from servers.recorder import CannedResponse, Recorder
 from servers.team import (
     ALICE,
     BOB,
     Browser,
-    called,
+    call_tool,
     hidden_fields,
     link,
     login_table,
@@ -46,7 +46,7 @@ FOREIGN = {
 @pytest.mark.parametrize("headers", FOREIGN.values(), ids=FOREIGN)
 async def test_a_form_that_another_page_sends_is_refused(headers, site, issuer, api):
     """Even one that has the cookie and the field of this browser."""
-    page = link(await called(site, EVE))
+    page = link(await call_tool(site, EVE))
     form_headers = {
         n: v.format(origin=site.origin).replace("httpshttp", "https") for n, v in headers.items()
     }
@@ -57,7 +57,7 @@ async def test_a_form_that_another_page_sends_is_refused(headers, site, issuer, 
 
     assert response.status_code == 403
     assert "location" not in response.headers
-    assert (await called(site, EVE)).is_error
+    assert (await call_tool(site, EVE)).is_error
     assert api.requests == []
 
 
@@ -79,7 +79,7 @@ UNBOUND = {
 
 @pytest.mark.parametrize(("change", "keeps"), UNBOUND.values(), ids=UNBOUND)
 async def test_a_form_without_the_cookie_of_its_page_is_refused(change, keeps, site):
-    page = link(await called(site, EVE))
+    page = link(await call_tool(site, EVE))
     async with Browser("eve") as browser, Browser("ada") as victim:
         form = await browser.get(page)
         sender = browser if keeps else victim
@@ -91,7 +91,7 @@ async def test_a_form_without_the_cookie_of_its_page_is_refused(change, keeps, s
 
 
 async def test_a_form_of_one_login_is_none_of_another(site):
-    pages = [link(await called(site, token)) for token in (ALICE, EVE)]
+    pages = [link(await call_tool(site, token)) for token in (ALICE, EVE)]
     async with Browser("ada") as browser:
         forms = [hidden_fields(await browser.get(page)) for page in pages]
         crossed = await browser.post(pages[0], data={**forms[1], "token": ALICE})
@@ -105,7 +105,7 @@ async def test_a_form_of_one_login_is_none_of_another(site):
 
 
 async def test_a_form_of_the_page_itself_is_taken(site):
-    page = link(await called(site, ALICE))
+    page = link(await call_tool(site, ALICE))
     headers = {"Origin": site.origin, "Sec-Fetch-Site": "same-origin", "Sec-Fetch-Dest": "document"}
     async with Browser("ada") as browser:
         form = await browser.get(page, headers={"Sec-Fetch-Site": "none"})
@@ -121,7 +121,7 @@ async def test_a_form_of_the_page_itself_is_taken(site):
 async def test_the_cookie_of_the_form_is_for_this_server_and_page_alone(public, issuer, api):
     options = {"users": login_table(issuer), "public": public}
     async with shop_served(api, AUTH, **options) as site, Browser("ada") as browser:
-        path = link_path(await called(site, ALICE))
+        path = link_path(await call_tool(site, ALICE))
         response = await browser.get(f"{site.origin}{path}")
 
     cookie = response.headers["set-cookie"]
@@ -150,7 +150,7 @@ FRAMES = ["iframe", "image", "script", "empty"]
 async def test_a_login_begins_in_a_window_of_its_own_only(kind, issuer, api):
     auth = table(issuer, client_id="app", client_secret="${SECRET}")
     async with shop_served(api, auth, users=login_table(issuer)) as site, Browser("ada") as browser:
-        page = link(await called(site, issuer.token("ada")))
+        page = link(await call_tool(site, issuer.token("ada")))
         response = await browser.get(page, headers={"Sec-Fetch-Dest": kind})
 
     assert response.status_code == 403
@@ -165,11 +165,13 @@ async def test_a_browser_sends_the_form_of_the_page_and_none_of_other_pages(site
     programs = [shutil.which(name) for name in ("chromium", "chromedriver")]
     if not all(programs):
         pytest.skip("chromium or chromedriver is not installed; .ci/apt installs them on Debian")
-    pages = {token: link(await called(site, token)) for token in (ALICE, EVE)}
+    pages = {token: link(await call_tool(site, token)) for token in (ALICE, EVE)}
     attack = f'<form method="post" action="{pages[EVE]}"><input name="token" value="{EVE}"></form>'
     attack += "<script>document.forms[0].submit()</script>"
     async with Recorder() as evil:
-        evil.answer = Answer(headers=[("Content-Type", "text/html")], body=attack.encode())
+        evil.response = CannedResponse(
+            headers=[("Content-Type", "text/html")], body=attack.encode()
+        )
         foreign = [evil.url, evil.url.replace("127.0.0.1", "localhost")]
         driver = await asyncio.to_thread(start, webdriver, programs)
         try:
@@ -180,8 +182,8 @@ async def test_a_browser_sends_the_form_of_the_page_and_none_of_other_pages(site
 
     assert all("was not sent from this page" in text for text in attacked)
     assert "You are logged in." in page_text
-    assert not (await called(site, ALICE)).is_error
-    assert (await called(site, EVE)).is_error
+    assert not (await call_tool(site, ALICE)).is_error
+    assert (await call_tool(site, EVE)).is_error
 
 
 def start(webdriver, programs):

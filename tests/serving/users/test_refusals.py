@@ -9,7 +9,7 @@ import httpx
 import pytest
 from mcp import MCPError
 from servers.issuer import OTHER
-from servers.team import ALICE, BOB, Browser, called, link, login_table, post, shop_served, table
+from servers.team import ALICE, BOB, Browser, call_tool, link, login_table, post, shop_served, table
 
 from openapi_tools.serving import refusals
 from openapi_tools.serving.refusals import REASONS, Refusals
@@ -197,7 +197,7 @@ async def test_a_file_that_cannot_be_read_is_counted(api, caplog, tmp_path):
 async def test_refused_logins_are_counted(issuer, api, caplog):
     caplog.set_level(logging.INFO)
     async with shop_served(api, AUTH, users=login_table(issuer)) as site:
-        page = link(await called(site, ALICE))
+        page = link(await call_tool(site, ALICE))
         async with Browser("ada") as browser:
             form = await browser.get(page)
             field = re.search(r'name="form" value="(\w+)"', form.text)[1]

@@ -4,7 +4,7 @@ import httpx2
 import pytest
 from doc_pages import DOCS, ROOT, blocks
 from servers.team import ALICE, BOB, read_table, shop_served
-from team_servers import client_of, configured, document, hosted, process_of
+from team_servers import client_of, document, host_team, process_of, write_configuration
 
 from openapi_tools.errors import SettingsError
 from openapi_tools.serving.inbound_auth import TokenAuthenticator
@@ -52,7 +52,7 @@ def test_a_server_that_would_let_nobody_in_is_refused():
 async def test_a_role_without_conditions_is_logged_at_the_start(tmp_path):
     auth = 'auth = {tokens = {alice = "${ALICE}"}}\nport = 0\nworkers = 2\n'
     roles = '[serve.roles.everyone]\nread_only = true\n[serve.roles.some]\nusers = ["alice"]'
-    config = configured(tmp_path, auth + roles, pets=document("Pets", "list_pets"))
+    config = write_configuration(tmp_path, auth + roles, pets=document("Pets", "list_pets"))
     async with process_of(config) as server:
         await server.line(r"at http://")
         lines = [line for line in server.said if "all users have this role" in line]
@@ -69,7 +69,7 @@ async def test_the_role_for_monitoring_reads_metrics_and_calls_nothing(tmp_path,
     monkeypatch.setenv("PROMETHEUS_TOKEN", BOB)
     monkeypatch.setenv("ALICE_TOKEN", ALICE)
     seen, statuses = {}, {}
-    async with hosted(tmp_path / "monitored.toml") as server:
+    async with host_team(tmp_path / "monitored.toml") as server:
         for token in (ALICE, BOB, f"{BOB}0"):
             headers = {"Authorization": f"Bearer {token}"}
             async with httpx2.AsyncClient(headers=headers) as web:

@@ -5,7 +5,16 @@ import asyncio
 import pytest
 from servers.authorization import SECRET
 from servers.issuer import read
-from servers.team import Browser, called, client_of, link, login_table, sent, shop_served, table
+from servers.team import (
+    Browser,
+    call_tool,
+    client_of,
+    link,
+    login_table,
+    sent_requests,
+    shop_served,
+    table,
+)
 
 KEY = "key-of-the-state-0123456789-abcdef"
 
@@ -25,17 +34,17 @@ async def test_a_login_at_one_server_serves_the_calls_at_another(states, issuer,
     async with shop_served(api, auth, users=users, state=states[0]) as one:
         public = {"public": one.origin}
         async with shop_served(api, auth, users=users, state=states[1], **public) as two:
-            page = link(await called(two, token))
+            page = link(await call_tool(two, token))
             async with Browser("linus") as browser:
                 assert (await browser.go(page)).status_code == 200
-            results = [await called(site, token) for site in (one, two)]
+            results = [await call_tool(site, token) for site in (one, two)]
             kept = redis_server.dump()
             await asyncio.sleep(1.6)  # a token of two seconds is due
-            calls = [called(site, token) for site in (one, two) * 3]
+            calls = [call_tool(site, token) for site in (one, two) * 3]
             results += await asyncio.gather(*calls)
 
     assert not any(result.is_error for result in results)
-    carried = [read(header.removeprefix("Bearer ")) for _, _, header in sent(api)]
+    carried = [read(header.removeprefix("Bearer ")) for _, _, header in sent_requests(api)]
     assert {claims["sub"] for claims in carried} == {"linus"}
     assert issuer.grants("refresh_token") == 1
     assert kept
@@ -51,11 +60,11 @@ async def test_an_exchange_at_one_server_serves_another(states, issuer, api, red
         shop_served(api, auth, users=users, state=states[0]) as one,
         shop_served(api, auth, users=users, state=states[1]) as two,
     ):
-        calls = [called(site, token) for site in (one, two) * 3]
+        calls = [call_tool(site, token) for site in (one, two) * 3]
         results = await asyncio.gather(*calls)
-        other = await called(two, issuer.token("ada", jti="2"))
+        other = await call_tool(two, issuer.token("ada", jti="2"))
         redis_server.stop()
-        gone = await called(one, token)
+        gone = await call_tool(one, token)
 
     assert not any(result.is_error for result in (*results, other))
     assert len(issuer.exchanges) == 2

@@ -9,9 +9,9 @@ from documents import document, operation
 from mcp import MCPError
 from mcp_api import texts
 from servers.issuer import API, read
-from servers.recorder import Answer, Recorder
-from servers.team import ALICE, Site, post_modern, sent, shop
-from team_servers import hosted
+from servers.recorder import CannedResponse, Recorder
+from servers.team import ALICE, Site, post_modern, sent_requests, shop
+from team_servers import host_team
 
 from openapi_tools import SettingsError
 from openapi_tools.contracts.mcp_tasks import EXTENSION
@@ -67,7 +67,7 @@ async def site(issuer, api, crm, tmp_path, monkeypatch):
     file = tmp_path / "openapi-tools.toml"
     file.write_text(FILE.format(issuer=issuer.url).replace("audit.jsonl", str(tmp_path / "audit")))
     monkeypatch.setenv("CRM_KEY", "key-of-the-crm")
-    async with hosted(file) as server:
+    async with host_team(file) as server:
         yield Site(server.url)
 
 
@@ -99,14 +99,14 @@ async def test_users_call_several_apis_each_with_the_right_credential(
     assert [len(names[user]) for user in ("ada", "bob", "alice", "eve")] == [6, 6, 1, 0]
     users = [
         (method, (claims := read(header.removeprefix("Bearer ")))["sub"], claims["scope"])
-        for method, _, header in sent(api)
+        for method, _, header in sent_requests(api)
     ]
     assert users == [
         *(("GET", "ada", ""), ("POST", "ada", "write")),
         *(("GET", "bob", ""), ("POST", "bob", "write")),
     ]
-    assert {read(h.removeprefix("Bearer "))["aud"] for _, _, h in sent(api)} == {API}
-    assert {header for _, _, header in sent(crm)} == {"Bearer key-of-the-crm"}
+    assert {read(h.removeprefix("Bearer "))["aud"] for _, _, h in sent_requests(api)} == {API}
+    assert {header for _, _, header in sent_requests(crm)} == {"Bearer key-of-the-crm"}
     assert pages == {"healthz": 200, "readyz": 200, "metrics": 401, "mcp": 401}
     audit = (tmp_path / "audit").read_text()
     lines = [json.loads(line) for line in audit.splitlines()]
@@ -231,7 +231,7 @@ def test_the_tables_in_the_docs_are_right(tmp_path):
 async def test_a_task_is_of_the_user_who_began_it(site, issuer, api):
     ada, eve = (issuer.token(user, team="sales") for user in ("ada", "eve"))
     headers = [("Content-Type", "application/json"), ("Location", "/orders")]
-    api.answers.extend([Answer(202, headers), Answer(202, headers)])
+    api.responses.extend([CannedResponse(202, headers), CannedResponse(202, headers)])
     begun = await ask_server(site, ada, "tools/call", name="shop_add_order", arguments={})
     task = begun["result"]["taskId"]
     stolen = [

@@ -8,17 +8,17 @@ from mcp import types
 from mcp_api import MODES, texts
 from servers.authorization import SECRET
 from servers.issuer import API, AUDIENCE, read
-from servers.recorder import Answer
+from servers.recorder import CannedResponse
 from servers.team import (
     ALICE,
     BOB,
     Browser,
-    called,
+    call_tool,
     client_of,
     hidden_fields,
     link,
     login_table,
-    sent,
+    sent_requests,
     shop,
     shop_served,
     table,
@@ -40,11 +40,11 @@ def exchange(issuer, **fields):
 async def test_each_call_carries_a_token_exchanged_for_its_user(mode, issuer, api):
     async with shop_served(api, table(issuer), users=exchange(issuer)) as site:
         tokens = {user: issuer.token(user) for user in USERS}
-        calls = [called(site, tokens[user], mode=mode, times=3) for user in USERS * 2]
+        calls = [call_tool(site, tokens[user], mode=mode, times=3) for user in USERS * 2]
         results = await asyncio.gather(*calls)
 
     assert not any(result.is_error for result in results)
-    carried = [header.removeprefix("Bearer ") for _, _, header in sent(api)]
+    carried = [header.removeprefix("Bearer ") for _, _, header in sent_requests(api)]
     assert len(carried) == 12
     assert {read(token)["sub"] for token in carried} == set(USERS)
     assert {read(token)["aud"] for token in carried} == {API}
@@ -57,8 +57,8 @@ async def test_each_call_carries_a_token_exchanged_for_its_user(mode, issuer, ap
 
 async def test_another_token_of_a_user_is_exchanged_again(issuer, api):
     async with shop_served(api, table(issuer), users=exchange(issuer)) as site:
-        await called(site, issuer.token("ada", scope="tools all"))
-        await called(site, issuer.token("ada", scope="tools"))
+        await call_tool(site, issuer.token("ada", scope="tools all"))
+        await call_tool(site, issuer.token("ada", scope="tools"))
 
     assert [read(form["subject_token"])["scope"] for form in issuer.exchanges] == [
         "tools all",
@@ -67,21 +67,21 @@ async def test_another_token_of_a_user_is_exchanged_again(issuer, api):
 
 
 async def test_an_exchanged_token_that_the_api_refuses_is_replaced(issuer, api):
-    api.answers.extend([Answer(401), Answer(401)])
+    api.responses.extend([CannedResponse(401), CannedResponse(401)])
     async with shop_served(api, table(issuer), users=exchange(issuer)) as site:
-        refused = await called(site, token := issuer.token())
-        again = await called(site, token)
+        refused = await call_tool(site, token := issuer.token())
+        again = await call_tool(site, token)
 
     assert refused.is_error
     assert not again.is_error
-    carried = [header for _, _, header in sent(api)]
+    carried = [header for _, _, header in sent_requests(api)]
     assert carried[0] != carried[1] == carried[2]
 
 
 async def test_a_refused_exchange_sends_nothing_to_the_api(issuer, api):
     wrong = exchange(issuer, client_secret="${ALICE}")
     async with shop_served(api, table(issuer), users=wrong, credentials={"shop": "own"}) as site:
-        result = await called(site, token := issuer.token())
+        result = await call_tool(site, token := issuer.token())
 
     assert result.is_error
     message = texts(result)[0]
@@ -103,7 +103,7 @@ async def test_tools_behind_tools_use_the_credential_of_the_user(mode, issuer, a
             async with site.client(issuer.token(user)) as client:
                 assert not (await client.call_tool(*call)).is_error
 
-    users = [read(header.removeprefix("Bearer "))["sub"] for _, _, header in sent(api)]
+    users = [read(header.removeprefix("Bearer "))["sub"] for _, _, header in sent_requests(api)]
     assert users == ([*USERS] if mode == "search" else ["ada", "ada", "bob", "bob"])
 
 
@@ -111,8 +111,8 @@ async def test_a_token_is_passed_on_only_where_its_audience_fits(issuer, api):
     users = {"mode": "pass_through", "audience": API}
     async with shop_served(api, table(issuer), users=users, credentials={"shop": "own"}) as site:
         fitting = issuer.token(aud=[AUDIENCE, API])
-        good = await called(site, fitting)
-        other = await called(site, issuer.token())
+        good = await call_tool(site, fitting)
+        other = await call_tool(site, issuer.token())
 
     assert not good.is_error
     assert texts(other) == [
@@ -121,7 +121,7 @@ async def test_a_token_is_passed_on_only_where_its_audience_fits(issuer, api):
             "the request was not sent."
         )
     ]
-    assert sent(api) == [("GET", "/orders", f"Bearer {fitting}")]
+    assert sent_requests(api) == [("GET", "/orders", f"Bearer {fitting}")]
 
 
 async def test_users_have_credentials_of_their_own_for_reads_and_writes(api):
@@ -130,10 +130,10 @@ async def test_users_have_credentials_of_their_own_for_reads_and_writes(api):
     users = {**static, "write": {"tokens": {"alice": "${BOB}", "bob": "${ALICE}"}}}
     async with shop_served(api, auth, users=users) as site:
         for token in (ALICE, BOB):
-            await called(site, token)
-            await called(site, token, "add_order")
+            await call_tool(site, token)
+            await call_tool(site, token, "add_order")
 
-    assert sent(api) == [
+    assert sent_requests(api) == [
         ("GET", "/orders", f"Bearer {SECRET}"),
         ("POST", "/orders", f"Bearer {BOB}"),
         ("POST", "/orders", f"Bearer {ALICE}"),
@@ -145,7 +145,7 @@ async def test_a_key_in_a_header_can_be_a_users_own(api):
     users = {"mode": "static", "tokens": {"alice": "${SECRET}"}}
     auth = {"tokens": {"alice": "${ALICE}"}}
     async with shop_served(api, auth, users=users, schemes=key) as site:
-        await called(site, ALICE)
+        await call_tool(site, ALICE)
 
     assert [request.header("X-Key") for request in api.requests] == [SECRET]
 
@@ -189,12 +189,12 @@ async def test_a_user_logs_in_by_an_address_that_the_client_shows(mode, issuer, 
 
     async with shop_served(api, client_table(issuer), users=login_table(issuer)) as site:
         options = {"mode": mode, "elicitation_callback": open_page}
-        result = await called(site, issuer.token("ada"), times=2, **options)
+        result = await call_tool(site, issuer.token("ada"), times=2, **options)
 
     assert not result.is_error
     assert [params.mode for params in asked] == ["url"]
     assert asked[0].url.startswith(f"{site.origin}/login?flow=")
-    carried = [header.removeprefix("Bearer ") for _, _, header in sent(api)]
+    carried = [header.removeprefix("Bearer ") for _, _, header in sent_requests(api)]
     assert [read(token)["sub"] for token in carried] == ["ada", "ada"]
     assert len(set(carried)) == 1
 
@@ -202,23 +202,26 @@ async def test_a_user_logs_in_by_an_address_that_the_client_shows(mode, issuer, 
 async def test_a_client_without_addresses_gets_it_as_text(issuer, api):
     async with shop_served(api, client_table(issuer), users=login_table(issuer)) as site:
         tokens = {user: issuer.token(user) for user in USERS}
-        links = {user: link(await called(site, tokens[user])) for user in USERS}
-        again = link(await called(site, tokens["ada"]))
+        links = {user: link(await call_tool(site, tokens[user])) for user in USERS}
+        again = link(await call_tool(site, tokens["ada"]))
         for user in USERS:
             async with Browser(user) as browser:
                 page = await browser.go(links[user])
                 assert "You are logged in." in page.text
         for user in USERS:
-            assert not (await called(site, tokens[user])).is_error
+            assert not (await call_tool(site, tokens[user])).is_error
 
     assert again == links["ada"] != links["bob"]
-    assert [read(h.removeprefix("Bearer "))["sub"] for _, _, h in sent(api)] == ["ada", "bob"]
+    assert [read(h.removeprefix("Bearer "))["sub"] for _, _, h in sent_requests(api)] == [
+        "ada",
+        "bob",
+    ]
 
 
 async def test_a_user_with_a_static_token_shows_it_to_log_in(issuer, api):
     auth = {"tokens": {"alice": "${ALICE}", "bob": "${BOB}"}}
     async with shop_served(api, auth, users=login_table(issuer)) as site:
-        page = link(await called(site, ALICE))
+        page = link(await call_tool(site, ALICE))
         async with Browser("ada") as browser:
             form = await browser.get(page)
             hidden = hidden_fields(form)
@@ -227,8 +230,8 @@ async def test_a_user_with_a_static_token_shows_it_to_log_in(issuer, api):
             large = await browser.post(page, data={**hidden, "token": "x" * 50_000})
             right = await browser.post(page, data={**hidden, "token": ALICE})
             done = await browser.go(right.headers["location"])
-        result = await called(site, ALICE)
-        other = await called(site, BOB)
+        result = await call_tool(site, ALICE)
+        other = await call_tool(site, BOB)
 
     assert 'type="password"' in form.text
     assert "confirm that you are alice" in form.text
@@ -247,14 +250,14 @@ async def test_a_login_is_refreshed_and_ends_with_its_refresh_token(issuer, api)
     async with shop_served(api, client_table(issuer), users=login_table(issuer)) as site:
         token = issuer.token("ada")
         async with Browser("ada") as browser:
-            await browser.go(link(await called(site, token)))
+            await browser.go(link(await call_tool(site, token)))
         await asyncio.sleep(1)
-        calls = await asyncio.gather(*(called(site, token) for _ in range(5)))
+        calls = await asyncio.gather(*(call_tool(site, token) for _ in range(5)))
         refreshed = issuer.grants("refresh_token")
         for one in issuer.issued:
             one.revoked = True
         await asyncio.sleep(1)
-        gone = await called(site, token)
+        gone = await call_tool(site, token)
 
     assert not any(result.is_error for result in calls)
     assert refreshed == 1
@@ -268,7 +271,7 @@ async def test_a_declined_login_leaves_the_call_unsent(issuer, api):
     issuer.approves = False
     async with shop_served(api, client_table(issuer), users=login_table(issuer)) as site:
         token = issuer.token("ada")
-        result = await called(site, token, elicitation_callback=decline)
+        result = await call_tool(site, token, elicitation_callback=decline)
         async with Browser("ada") as browser:
             page = await browser.go(link(result))
 
@@ -291,7 +294,7 @@ async def test_endpoints_that_only_the_document_names_elsewhere_are_not_used(iss
     schemes = {"shop": {"type": "oauth2", "flows": flows}}
     shop = shop_served(api, client_table(issuer), users=users, schemes=schemes)
     async with shop as site, Browser("ada") as browser:
-        page = await browser.go(link(await called(site, issuer.token("ada"))))
+        page = await browser.go(link(await call_tool(site, issuer.token("ada"))))
 
     assert page.status_code == 403
     assert "in apis.shop.users" in page.text
@@ -304,7 +307,7 @@ async def test_tools_are_offered_to_a_program_without_users(api):
         context = {"credentials": lambda tool: {"shop": f"for-{tool.name}"}}
         await toolset.call("list_orders", {}, context=context)
 
-    assert sent(api) == [("GET", "/orders", "Bearer for-list_orders")]
+    assert sent_requests(api) == [("GET", "/orders", "Bearer for-list_orders")]
 
 
 async def test_a_token_that_cannot_be_kept_serves_its_call(issuer, api):
@@ -313,10 +316,10 @@ async def test_a_token_that_cannot_be_kept_serves_its_call(issuer, api):
             raise CallError("connection", "the shared state is unreachable; nothing was sent.")
 
     async with shop_served(api, table(issuer), users=exchange(issuer), state=Full()) as site:
-        result = await called(site, issuer.token("ada"))
+        result = await call_tool(site, issuer.token("ada"))
 
     assert not result.is_error
-    assert len(sent(api)) == len(issuer.exchanges) == 1
+    assert len(sent_requests(api)) == len(issuer.exchanges) == 1
 
 
 @pytest.mark.parametrize("damaged", [b"", b"\xff", b"[1]", b"{}", b"[" * 100_000], ids=range(5))
@@ -324,9 +327,9 @@ async def test_a_damaged_token_is_asked_for_again(damaged, issuer, api):
     state = FragileState()
     async with shop_served(api, table(issuer), users=exchange(issuer), state=state) as site:
         token = issuer.token("ada")
-        await called(site, token)
+        await call_tool(site, token)
         await state.damage(damaged, "secret:token")
-        result = await called(site, token)
+        result = await call_tool(site, token)
 
     assert not result.is_error
     assert len(issuer.exchanges) == 2

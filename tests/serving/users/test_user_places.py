@@ -10,7 +10,7 @@ from mcp import types
 from mcp_api import DOCUMENT, Api
 from servers.team import ALICE, BOB, INITIALIZE, shop
 from servers.team import serving as serving_users
-from team_servers import configured, hosted
+from team_servers import host_team, write_configuration
 
 from openapi_tools import load_tools, require_approval
 
@@ -22,7 +22,7 @@ LIST = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
 def config_of(folder, url, serve=""):
     (folder / "pets.json").write_text(json.dumps(DOCUMENT))
     table = f'source = "pets.json"\nbase_url = "{url}"'
-    return configured(folder, f'audit = "off"\n{serve}\n{AUTH}', pets=table)
+    return write_configuration(folder, f'audit = "off"\n{serve}\n{AUTH}', pets=table)
 
 
 @asynccontextmanager
@@ -30,7 +30,7 @@ async def site_of(config):
     """Give a client whose `post` sends a message to a server of a configuration."""
     headers = {"Accept": "application/json, text/event-stream"}
     async with (
-        hosted(config) as server,
+        host_team(config) as server,
         httpx.AsyncClient(headers=headers, timeout=20) as web,
     ):
         web.server = server

@@ -7,7 +7,7 @@ from urllib.parse import quote
 import pytest
 from documents import document, operation
 from servers.faults import Faults, stalling
-from servers.recorder import Answer, Recorder
+from servers.recorder import CannedResponse, Recorder
 
 from openapi_tools import Settings, load_tools
 
@@ -38,7 +38,7 @@ async def stalled(head, sent, **settings):
 
 
 def typed_response(media_type, body, *headers, status=200):
-    return Answer(status, [("Content-Type", media_type), *headers], body)
+    return CannedResponse(status, [("Content-Type", media_type), *headers], body)
 
 
 @pytest.mark.parametrize(
@@ -232,13 +232,13 @@ async def test_headers_that_the_document_or_the_response_names_are_kept_but_no_c
     ],
 )
 async def test_a_success_without_content_is_a_word(head, word):
-    result = await call_with_response(Answer(raw=f"HTTP/1.1 {head}\r\n\r\n".encode()))
+    result = await call_with_response(CannedResponse(raw=f"HTTP/1.1 {head}\r\n\r\n".encode()))
 
     assert (result.success, result.output, str(result)) == (True, None, word)
     assert [content.text for content in result.as_content()] == word.split("\n\n")
 
 
-UNCHANGED = Answer(raw=b'HTTP/1.1 304 Not Modified\r\nETag: "7"\r\n\r\n')
+UNCHANGED = CannedResponse(raw=b'HTTP/1.1 304 Not Modified\r\nETag: "7"\r\n\r\n')
 
 
 @pytest.mark.parametrize("name", ["If-None-Match", "If-Modified-Since"])

@@ -11,7 +11,7 @@ def fine(_):
     return httpx.Response(200, json={})
 
 
-def answering(source, handler=fine, **options):
+def load_with_handler(source, handler=fine, **options):
     """Return the tools of a document, and the list of the requests that they send."""
     sent: list[httpx.Request] = []
 
