@@ -52,7 +52,7 @@ DOCUMENT = {
         "/meet": {"get": _operation("meet")},
     },
 }
-ANSWERS = {
+RESPONSES = {
     "/pets/1": CannedResponse(body=b'{"id": 1, "name": "Rex", "owner": null}'),
     "/pets/404": CannedResponse(404, body=b'{"message": "no such pet"}'),
     "/pets": CannedResponse(body=b'[{"id": 1}, {"id": 2}]'),
@@ -61,7 +61,7 @@ ANSWERS = {
 
 
 class Api(Recorder):
-    """Answers what `ANSWERS` says; `/slow` takes its time, `/meet` waits for `PARTIES` callers.
+    """Answers what `RESPONSES` says; `/slow` takes its time, `/meet` waits for `PARTIES` callers.
 
     `arrived` is set when a request for `/slow` has come, `left` when its client hangs up.
     """
@@ -82,7 +82,7 @@ class Api(Recorder):
                 return
             if path == "/meet":
                 await self.meeting.wait()
-            await peer.write(ANSWERS.get(path, CannedResponse()).to_bytes())
+            await peer.write(RESPONSES.get(path, CannedResponse()).to_bytes())
 
     async def _wait(self, reader, seconds):
         """Wait, and tell whether the client still does."""

@@ -28,7 +28,7 @@ NOT_TEXT = {
     "strftime",
 }
 TEXT = re.compile(r"[A-Za-z{…][^\n]* [^\n]*[A-Za-z]{2}")
-SHOWN = 200  # characters of a value's expression
+EXCERPT = 200  # characters of a value's expression
 
 
 def template_of(node):
@@ -41,7 +41,7 @@ def template_of(node):
         case ast.BinOp(left=left, op=ast.Add(), right=right):
             texts = [template_of(left), template_of(right)]
             if any(text is not None for text in texts):
-                names = [ast.unparse(each)[:SHOWN] for each in (left, right)]
+                names = [ast.unparse(each)[:EXCERPT] for each in (left, right)]
                 return "".join(
                     f"{{{name}}}" if text is None else text
                     for text, name in zip(texts, names, strict=True)
@@ -51,7 +51,7 @@ def template_of(node):
 
 def _part_of(part):
     if isinstance(part, ast.FormattedValue):
-        return f"{{{ast.unparse(part.value)[:SHOWN]}}}"
+        return f"{{{ast.unparse(part.value)[:EXCERPT]}}}"
     return part.value
 
 

@@ -25,12 +25,12 @@ def added(url, times):
     asyncio.run(work())
 
 
-def hold_place(url, seconds, taken):
+def hold_place(url, seconds, acquired):
     """Acquire a lease of so many seconds, and renew it until the process is killed."""
 
     async def work():
         async with RedisState(url).rate_limit("place", concurrency=1, rate=None, seconds=seconds):
-            taken.set()
+            acquired.set()
             await asyncio.sleep(600)
 
     asyncio.run(work())

@@ -422,12 +422,14 @@ def describe_load(api, load):
 if __name__ == "__main__":
     from servers.redis_server import RedisServer
 
-    own = RedisServer(keeps=True)
-    own.start()
+    redis = RedisServer(keeps=True)
+    redis.start()
     try:
         for run in (measure_load, troubled, without_issuer):
-            print("\n".join(describe_load(*asyncio.run(run(int(sys.argv[1]), own, free_ports(3))))))
-        cost, size = asyncio.run(measure_alone(1000, own, free_ports(3)))
+            print(
+                "\n".join(describe_load(*asyncio.run(run(int(sys.argv[1]), redis, free_ports(3)))))
+            )
+        cost, size = asyncio.run(measure_alone(1000, redis, free_ports(3)))
         print(f"one server: {cost:.2f} ms of CPU a call, {size:.0f} MiB")
     finally:
-        own.close()
+        redis.close()

@@ -94,16 +94,16 @@ async def client_of(url, mode="auto", headers=None, **options):
 
 
 class Process:
-    """`openapi-tools serve` as a process; `said` are its lines on standard error."""
+    """`openapi-tools serve` as a process; `log_lines` are those on standard error."""
 
     def __init__(self, process):
-        self.process, self.said, self.url = process, [], ""
+        self.process, self.log_lines, self.url = process, [], ""
         self._reading = asyncio.create_task(self._read())
         self._changed = asyncio.Event()
 
     async def _read(self):
         while line := (await self.process.stderr.readline()).decode():
-            self.said.append(line.rstrip("\n"))
+            self.log_lines.append(line.rstrip("\n"))
             self._changed.set()
 
     async def line(self, pattern, count=1):
@@ -111,7 +111,7 @@ class Process:
         async with asyncio.timeout(60):
             while True:
                 self._changed.clear()
-                matches = [match for line in self.said if (match := re.search(pattern, line))]
+                matches = [match for line in self.log_lines if (match := re.search(pattern, line))]
                 if len(matches) >= count:
                     return matches[-1]
                 await self._changed.wait()

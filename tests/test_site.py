@@ -17,7 +17,7 @@ pytest.importorskip("zensical", reason="zensical is not installed")
 
 BUILD = DOCS / "build.py"
 SITE = ROOT / "build" / "site"
-MADE = ("reference/", "index.md", "specs.md")
+GENERATED = ("reference/", "index.md", "specs.md")
 """Pages of the site that are no file of docs/."""
 
 
@@ -42,7 +42,7 @@ def test_every_page_is_in_the_navigation_once():
     written = {p.relative_to(DOCS).as_posix() for p in PAGES if p.is_relative_to(DOCS)}
 
     assert len(listed) == len(set(listed))
-    assert {page for page in listed if not page.startswith(MADE)} == written
+    assert {page for page in listed if not page.startswith(GENERATED)} == written
 
 
 @pytest.fixture(scope="module")

@@ -58,8 +58,8 @@ TRAVELS = [
     ([{"cookie": []}], {"cookie": SECRET}, ("Cookie", f"sid={SECRET}")),
     ([{}, {"header": []}], {"header": SECRET}, ("X-Key", SECRET)),
     ([{"header": []}, {}], {"header": SECRET}, ("X-Key", SECRET)),
-    *(([], {"mine": given}, header) for given, header in FILLED),
-    *(([{"lost": []}], {"lost": given}, header) for given, header in FILLED),
+    *(([], {"mine": value}, header) for value, header in FILLED),
+    *(([{"lost": []}], {"lost": value}, header) for value, header in FILLED),
 ]
 
 

@@ -125,7 +125,7 @@ FAULTS = {
     "digits": (reply_once(b'{"expires_in":' + b"9" * 5000 + b"}"), "protocol", False),
     "no text": (reply_once(b"\xff\xfe{"), "protocol", False),
     "no token": (reply_with_json({}), "protocol", False),
-    **{str(members): (reply_with_json(members), "protocol", False) for members in WRONG},
+    **{str(body): (reply_with_json(body), "protocol", False) for body in WRONG},
 }
 
 

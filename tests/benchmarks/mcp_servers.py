@@ -48,12 +48,12 @@ class Program:
     def environment(self, variables=None):
         # Without compiled modules every process would compile what it imports. `-m` would look in
         # the working directory first, which may be a checkout, too.
-        own = (
+        isolation = (
             {}
             if self.checkout is None
             else {"PYTHONPATH": str(self.checkout), "PYTHONSAFEPATH": "1"}
         )
-        return {**os.environ, "PYTHONDONTWRITEBYTECODE": "", **own, **(variables or {})}
+        return {**os.environ, "PYTHONDONTWRITEBYTECODE": "", **isolation, **(variables or {})}
 
     def _fill_in(self, words, document, port):
         filled = (word.format(document=document, port=port) for word in words)

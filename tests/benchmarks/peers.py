@@ -15,11 +15,11 @@ from typing import NamedTuple
 from calling import CALLS, named
 from loading import load_descriptions
 from loopback import DOCUMENT
-from published import GITHUB, MADE
+from published import GITHUB, WORK_FOLDER
 from rows import Row, at_least
 from timing import samples, timed
 
-FOLDER = MADE / "peers"
+FOLDER = WORK_FOLDER / "peers"
 FILE = str(GITHUB.file)
 _PROGRAMS = Path(__file__).parent / "peer_programs"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from loading import variables
 from published import GITHUB
 from rows import Row, at_most, beside
-from timing import child, samples, told, turns
+from timing import child, run_program, samples, turns
 
 COMMAND = ("-m", "openapi_tools")
 FILE = str(GITHUB.file)
@@ -101,10 +101,10 @@ def memory(rounds):
     runs = max(rounds // 3, 1)
 
     def growth(kind):
-        return float(told(("-c", _GROWTH, kind, FILE)))
+        return float(run_program(("-c", _GROWTH, kind, FILE)))
 
     def peak(program="", environment=None):
-        return float(told(("-c", program + _PEAK, FILE), environment))
+        return float(run_program(("-c", program + _PEAK, FILE), environment))
 
     grown = turns(runs, {kind: partial(growth, kind) for kind, *_ in GROWTH}, "MiB")
     yield from beside(grown, "parse", GROWTH)
@@ -186,5 +186,5 @@ def _imports(rounds, output):
 
 def _import_once(output):
     nothing = child(("-c", "pass"))
-    marks, sizes = json.loads(told(("-c", IMPORTING, output)))
+    marks, sizes = json.loads(run_program(("-c", IMPORTING, output)))
     return nothing, dict(zip(STEPS, marks, strict=True)), sizes

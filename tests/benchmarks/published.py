@@ -15,7 +15,7 @@ from pydantic_core import from_json, to_json
 from openapi_tools import load_tools
 
 CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
-MADE = Path(__file__).parent / ".made"
+WORK_FOLDER = Path(__file__).parent / ".made"
 _MISREAD = re.compile(
     r"[-+.]*\d.*|[-+]?\.\w+|~|=|<<|null|true|false|yes|no|on|off|y|n|", re.IGNORECASE | re.DOTALL
 )
@@ -57,9 +57,9 @@ DOCUMENTS = (GITHUB, STRIPE, KUBERNETES, DISCORD, OPENAI)
 
 
 def _write_example(name, text):
-    file = MADE / name
+    file = WORK_FOLDER / name
     if not file.exists():
-        MADE.mkdir(exist_ok=True)
+        WORK_FOLDER.mkdir(exist_ok=True)
         part = file.with_suffix(".part")
         part.write_text(text(), encoding="utf-8")
         part.rename(file)

@@ -47,14 +47,16 @@ class Corpus(NamedTuple):
     tasks: list
 
 
-class Made(OperationTool):
+class BenchmarkTool(OperationTool):
     """A tool that is not of an OpenAPI document."""
 
-    def __init__(self, name, description, schema, **more):
+    def __init__(self, name, description, schema, **details):
         super().__init__()
-        self._facts = (name, description, schema, more.get("answer"))
+        self._facts = (name, description, schema, details.get("answer"))
         self._operation = Operation(
-            more.get("method", "POST"), more.get("path", ""), tags=tuple(more.get("tags", ()))
+            details.get("method", "POST"),
+            details.get("path", ""),
+            tags=tuple(details.get("tags", ())),
         )
 
     name = property(lambda self: self._facts[0])
@@ -110,7 +112,7 @@ def rapid_tool(api, number):
     }
     words = re.sub(r"\W+", "_", f"{api['tool_name']}_{api['api_name']}")
     response = api.get("template_response")
-    return Made(
+    return BenchmarkTool(
         f"{words[:56]}_{number}",
         f"{api['api_name']}\n{api['api_description'] or ''}",
         {"type": "object", "properties": properties},
@@ -128,19 +130,19 @@ def shape(value):
 
 
 def live_mcp_bench(folder):
-    tools, known = [], defaultdict(set)
+    tools, by_name = [], defaultdict(set)
     for server in read(folder / "LiveMCPBench/tools/LiveMCPTool/tools.json"):
         for listed in server["tools"].values():
             for tool in listed["tools"]:
                 name = f"{tool['name']}-{len(tools)}"
-                known[tool["name"]].add(name)
+                by_name[tool["name"]].add(name)
                 text = tool["description"] or tool["name"]
-                tools.append(Made(name, text, tool["inputSchema"], tags=[server["name"]]))
+                tools.append(BenchmarkTool(name, text, tool["inputSchema"], tags=[server["name"]]))
     tasks = []
     for task in read(folder / "LiveMCPBench/annotated_data/all_annotations.json"):
         lines = task["Annotator Metadata"]["Tools"].splitlines()
         names = [re.sub(r"^\d+\.\s*", "", line).strip() for line in lines if line.strip()]
-        tasks.append((task["Question"], [known[name] for name in dict.fromkeys(names)]))
+        tasks.append((task["Question"], [by_name[name] for name in dict.fromkeys(names)]))
     yield Corpus(Toolset(tools, open_session()), tasks)
 
 

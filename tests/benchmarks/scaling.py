@@ -10,7 +10,7 @@ from published import DISCORD, STRIPE
 from pydantic_core import from_json, to_json
 from repeating import repeated
 from rows import POWER, Goal, Row
-from timing import exponent, samples, timed, told
+from timing import exponent, run_program, samples, timed
 
 from openapi_tools import Settings, load_tools
 from openapi_tools.common.json_values import paused_gc
@@ -18,7 +18,7 @@ from openapi_tools.common.json_values import paused_gc
 OPERATIONS = (500, 1000, 2000, 4000, 8000, 11_000)
 """About how many operations the documents have: the last one as many as Microsoft Graph's."""
 GOALS = (Goal(0.9, 1.15),)
-ROOM = Settings(max_document_bytes=2**28)
+LIMITS = Settings(max_document_bytes=2**28)
 _GROWTH = f"""{RESIDENT}
 kept = load_tools(sys.argv[1], settings=Settings(max_document_bytes=2**28))
 listed = [(tool.name, tool.description) for tool in kept]
@@ -34,7 +34,7 @@ def scales(rounds):
             data = {count: file.read_bytes() for count, file in files.items()}
             runs = [_timed(data) for _ in range(max(rounds // 3, 2) + 1)]
             grown = {
-                ("memory", count): float(told(("-c", _GROWTH, str(file))))
+                ("memory", count): float(run_program(("-c", _GROWTH, str(file))))
                 for count, file in files.items()
             }
         took = samples(runs) | samples([{}, grown], "MiB")
@@ -73,7 +73,7 @@ def _steps(data):
         parse = timed(lambda: from_json(data))
     gc.collect()
     begin = time.process_time()
-    toolset = load_tools(data, settings=ROOM)
+    toolset = load_tools(data, settings=LIMITS)
     loaded = time.process_time()
     listed = [(tool.name, tool.description) for tool in toolset]
     ended = time.process_time()

@@ -53,12 +53,12 @@ def _indexes(rounds):
         for _ in range(rounds + 1):
             parse = timed(lambda: from_json(data))
             fresh = load_tools(GITHUB.file)
-            made = timed(partial(fresh.search, "issues"))
+            built = timed(partial(fresh.search, "issues"))
             with environment(**variables(folder)):
                 load_tools(GITHUB.file).search("issues")
                 cached = load_tools(GITHUB.file)
                 read = timed(partial(cached.search, "issues"))
-            runs.append({"parse": parse, "made": made, "read": read})
+            runs.append({"parse": parse, "made": built, "read": read})
     table = (
         ("parse", "parse of the JSON"),
         ("made", "first search, with schemas, index, producers", at_most(800, "ms")),
@@ -93,11 +93,11 @@ def _queries(name, toolset, rounds, most):
 
 
 def _tokens(name, toolset):
-    """Yield the tokens of answers with eight stubs, for the names of tools, and of descriptions."""
+    """Yield the tokens of eight stubs, found for the names of tools, and of descriptions."""
     how, count = token_counter()
-    answers = (toolset.search(tool.name.replace("_", " ")) for tool in [*toolset][::10])
+    searches = (toolset.search(tool.name.replace("_", " ")) for tool in [*toolset][::10])
     sizes = {
-        "eight stubs": [count(write_stubs(hits)) for hits in answers if len(hits) == 8],
+        "eight stubs": [count(write_stubs(hits)) for hits in searches if len(hits) == 8],
         "a description": [count(describe_tool(t, toolset.producers(t.name))) for t in toolset],
     }
     for what, counts in sizes.items():

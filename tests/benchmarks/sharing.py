@@ -15,7 +15,7 @@ from loopback import DOCUMENT, LoopbackServer
 from mcp_messages import LIST, MODERN, Connection, ToolCall
 from published import CORPUS, GITHUB
 from rows import Row, at_most, beside
-from timing import HAS_PROC, Sample, children_of, memory_of, samples, told
+from timing import HAS_PROC, Sample, children_of, memory_of, run_program, samples
 
 sys.path.append(str(Path(__file__).parent.parent))
 
@@ -106,7 +106,7 @@ def many_documents(rounds):
     paths = [str(CORPUS / path) for path in _MANY]
     with tempfile.TemporaryDirectory() as folder:
         runs = [
-            json.loads(told(("-c", _OPEN_ALL, *paths), variables(folder)))
+            json.loads(run_program(("-c", _OPEN_ALL, *paths), variables(folder)))
             for _ in range(rounds + 1)
         ][1:]  # the first one fills the cache
     seconds, peaks, counts = zip(*runs, strict=True)

@@ -78,12 +78,12 @@ def timed(action):
 
 def child(arguments, environment=None):
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    told(arguments, environment)
+    run_program(arguments, environment)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def told(arguments, environment=None):
+def run_program(arguments, environment=None):
     # Without compiled modules every process would compile what it imports.
     variables = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", **(environment or {})}
     command = [sys.executable, *arguments]

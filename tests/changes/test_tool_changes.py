@@ -32,8 +32,8 @@ def tools(*records):
 
 
 def change(old, new):
-    (found,) = find_changes(tools(old), tools(new))
-    return found
+    (difference,) = find_changes(tools(old), tools(new))
+    return difference
 
 
 def test_what_no_input_can_show_is_a_change_all_the_same():

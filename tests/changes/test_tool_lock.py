@@ -165,10 +165,10 @@ async def read_refusals(toolset, name):
 @pytest.mark.parametrize("change", CHANGES)
 async def test_a_model_reads_kinds_and_numbers_and_no_words_that_were_not_accepted(change, lock):
     pytest.importorskip("pydantic_monty")
-    name, members, counts = CHANGES[change]
+    name, fields, counts = CHANGES[change]
     root = copy.deepcopy(OLD)
     method = "get" if name == "list_pets" else "post"
-    root["paths"]["/pets"][method] |= members
+    root["paths"]["/pets"][method] |= fields
     async with load_locked(root, lock) as toolset:
         results, over_mcp = await read_refusals(toolset, name)
 

@@ -15,7 +15,7 @@ from openapi_tools.testing import mock, mock_api
 
 OK = {"200": {"description": "ok"}}
 LIST = {"type": "array", "items": {"type": "object"}}
-ANSWERS = {"200": {"description": "ok", "content": {"application/json": {"schema": LIST}}}}
+RESPONSES = {"200": {"description": "ok", "content": {"application/json": {"schema": LIST}}}}
 KEY = {"securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}}}
 PAIR = {"type": "object", "properties": {"a": {"type": "string"}}}
 WHOLE = {"operationId": "get_it", "summary": "Gets it.", "responses": OK}
@@ -39,7 +39,7 @@ RULES = [
     ("large-definition", "/a", {**WHOLE, "requestBody": body({"enum": VALUES})}),
     ("undeclared-variable", "/a/{id}", WHOLE),
     ("ambiguous-union", "/a", {**WHOLE, "requestBody": body(UNION)}),
-    ("no-paging", "/a", {**WHOLE, "responses": ANSWERS}),
+    ("no-paging", "/a", {**WHOLE, "responses": RESPONSES}),
 ]
 
 

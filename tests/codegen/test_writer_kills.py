@@ -195,7 +195,7 @@ THIRD = with_manifest(
         "museum_tools/tools_events.py": PY + "EVENTS = 3\n",
     }
 )
-OWN = {"own.py": "", "museum_tools/own.txt": "mine"}
+OWN_FILES = {"own.py": "", "museum_tools/own.txt": "mine"}
 
 
 @pytest.mark.long
@@ -215,7 +215,7 @@ def test_a_kill_before_any_step_leaves_the_old_or_the_new_package(tmp_path, old)
 @POSIX
 @pytest.mark.parametrize(
     ("own_files", "goals"),
-    [(OWN, [NEW]), (OWN, [OLD]), (OWN, [THIRD]), ({}, [NEW, OLD, THIRD])],
+    [(OWN_FILES, [NEW]), (OWN_FILES, [OLD]), (OWN_FILES, [THIRD]), ({}, [NEW, OLD, THIRD])],
     ids=["new", "old", "third", "standing"],
 )
 def test_a_kill_between_single_files_is_healed_by_the_next_run(tmp_path, own_files, goals):

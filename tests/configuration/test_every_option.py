@@ -60,8 +60,8 @@ ITEMS = [{"id": n, "name": f"n{n}", "url": f"/items/{n}", "note": None} for n in
 class Row(NamedTuple):
     """A configuration, a call, and what comes of it.
 
-    `target` is the request's, `body` its content, `output` its own, None for any; `is_visible` tells
-    whether a model sees the option.
+    `target` is the request's, `body` its content, `output` that of the call, None for any;
+    `is_visible` tells whether a model sees the option.
     """
 
     config: dict

@@ -46,11 +46,11 @@ class Model(FunctionInvocationLayer, BaseChatClient):
     def __init__(self, *turns, **options):
         super().__init__(**options)
         self.turns = list(turns)
-        self.shown = []
+        self.contents = []
         self.offered = []
 
     def _inner_get_response(self, *, messages, stream, options, **_):
-        self.shown = [content for message in messages for content in message.contents]
+        self.contents = [content for message in messages for content in message.contents]
         self.offered = options.get("tools") or []
         calls = self.turns.pop(0) if self.turns else []
         contents = [
@@ -72,7 +72,7 @@ class Model(FunctionInvocationLayer, BaseChatClient):
     @property
     def results(self):
         """The parts of each result that it was shown last."""
-        return [content.items for content in self.shown if content.type == "function_result"]
+        return [content.items for content in self.contents if content.type == "function_result"]
 
     @property
     def texts(self):
@@ -144,7 +144,7 @@ class TestAgentFramework(Asking):
         response = await agent.run("Go.")
         assert response.text == "done"
         assert sorted(model.texts) == sorted(map(text_of, reading.results))
-        assert {content.exception for content in model.shown} <= {None}
+        assert {content.exception for content in model.contents} <= {None}
         return list(map(self.seen, model.results))
 
     def seen(self, items):
@@ -234,7 +234,7 @@ async def test_a_program_reads_an_error_as_data(shop, recorder):
     itself = await by_name(shop)["get_pet"].invoke(arguments={"petId": 9}, skip_parsing=True)
     assert (result.is_error, result.error["status"], result.tool_call_id) == (True, 404, "c0")
     assert (itself.error, str(itself)) == (result.error, str(result))
-    assert "raw_representation" not in json.dumps([content.to_dict() for content in model.shown])
+    assert "raw_representation" not in json.dumps([content.to_dict() for content in model.contents])
 
 
 async def test_a_chat_client_that_omits_images_and_a_restored_session_have_a_text(shop, recorder):
@@ -247,7 +247,7 @@ async def test_a_chat_client_that_omits_images_and_a_restored_session_have_a_tex
     again, model = agent_of(shop)
     await again.run("And now?", session=restored)
 
-    (result,) = [content for content in model.shown if content.type == "function_result"]
+    (result,) = [content for content in model.contents if content.type == "function_result"]
     assert result.result == IMAGE
 
 
@@ -346,7 +346,7 @@ async def test_each_run_brings_its_own_credentials(shop, recorder):
 
     keys = sorted(request.header("X-Key") for request in recorder.requests)
     assert keys == ["t-one", "t-two"]
-    assert "t-one" not in str([content.to_dict() for content in model.shown])
+    assert "t-one" not in str([content.to_dict() for content in model.contents])
 
 
 async def test_without_a_context_guardrails_see_the_frameworks(shop):

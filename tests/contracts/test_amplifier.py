@@ -195,12 +195,12 @@ async def test_a_mounted_tool_takes_calls_and_a_context(recorder):
     cleanup = await load_tools(SPEC, settings=settings).mount(coordinator)
     tool = coordinator.get("tools", "get_inventory")
     context, seen = Context(credentials={"api_key": "hunter2"}), []
-    tool.add_input_guardrails([lambda _, given: seen.append(given.state)])
+    tool.add_input_guardrails([lambda _, context: seen.append(context.state)])
 
     called = await tool({"id": "1", "name": "get_inventory"}, context)
     executed = await tool.execute({}, context=context)
     plain = await tool.execute({})
-    wrong = [await tool(given) for given in (5, {"name": "another", "id": "2"})]
+    wrong = [await tool(value) for value in (5, {"name": "another", "id": "2"})]
 
     assert (called.success, called.tool_call_id, executed.success) == (True, "1", True)
     sent = [request.header("api_key") for request in recorder.requests]

@@ -24,13 +24,15 @@ BUILD = "import sys; from hatchling.build import build_wheel; print(build_wheel(
 NOT_THERE = ("No matching distribution found", "Could not find a version", "Connection")
 
 
-OTHERS = {*("browse", "code", "dev", "docs", "http-cache", "otel", "redis", "serve", "testing")}
+OTHER_EXTRAS = {
+    *("browse", "code", "dev", "docs", "http-cache", "otel", "redis", "serve", "testing")
+}
 
 
 def extras():
     """Return the extras that stand for a coordinator; the others bring no module of their own."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return sorted(set(project["optional-dependencies"]) - OTHERS)
+    return sorted(set(project["optional-dependencies"]) - OTHER_EXTRAS)
 
 
 def examples_of(extra):

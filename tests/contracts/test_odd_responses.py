@@ -37,7 +37,7 @@ class Odd(NamedTuple):
     """A response, and what is told of it."""
 
     behave: Any
-    shown: str
+    excerpt: str
     error: str = ""
     method: str = "post"
     status: str = "200"
@@ -101,8 +101,8 @@ async def test_all_of_them_receive_what_the_server_did(odd, tmp_path):
         out, err = await process.communicate()
 
     assert (result.error or {}).get("type", "") == odd.error
-    assert odd.shown in str(result)
+    assert odd.excerpt in str(result)
     assert listed.is_error is bool(odd.error)
-    assert odd.shown in "".join(content.text for content in listed.content)
+    assert odd.excerpt in "".join(content.text for content in listed.content)
     assert process.returncode == (1 if odd.error else odd.code)
-    assert odd.shown in (err if odd.error else out).decode().replace("\n", "").replace(": ", ":")
+    assert odd.excerpt in (err if odd.error else out).decode().replace("\n", "").replace(": ", ":")

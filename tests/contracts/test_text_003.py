@@ -28,12 +28,12 @@ from openapi_tools.tools.session import open_session
 
 SOLD = ToolCall(id="c1", name="find_pets_by_status", arguments={"status": "sold"})
 PETS = [{"id": 7, "name": "Zoë"}]
-FOUND = CannedResponse(body=json.dumps(PETS).encode())
+PETS_RESPONSE = CannedResponse(body=json.dumps(PETS).encode())
 
 
 @pytest.fixture(params=KINDS)
 def toolset(request, recorder):
-    recorder.response = FOUND
+    recorder.response = PETS_RESPONSE
     with petstore(request.param, recorder.url) as toolset:
         yield toolset
 
@@ -52,7 +52,7 @@ def sent_requests(recorder):
 
 async def test_the_output_is_a_list_of_contents(tool, recorder):
     missing = CannedResponse(404, body=b'{"message": "no such pet"}')
-    recorder.responses += [FOUND, PHOTO, missing]
+    recorder.responses += [PETS_RESPONSE, PHOTO, missing]
 
     texts, (image,), (failed,) = [(await tool(SOLD, Context())).as_content() for _ in range(3)]
 
@@ -149,7 +149,7 @@ def noting(steps, failing=(), base=OperationTool):
 @pytest.fixture
 def make_tool(recorder):
     """Makes a tool of a subclass with these members."""
-    recorder.response = FOUND
+    recorder.response = PETS_RESPONSE
     with imported(GENERATED, "petstore_tools") as package:
         session = open_session(Settings(base_url=recorder.url, anonymous=True))
         yield lambda **attributes: type("Sub", (package.FindPetsByStatus,), attributes)(session)

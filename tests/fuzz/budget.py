@@ -52,7 +52,7 @@ class Harness(NamedTuple):
 
 
 _LOUD = ("socket.connect", "socket.getaddrinfo", "subprocess.Popen", "os.system", "os.exec")
-_OWN = tuple(
+_READABLE_FOLDERS = tuple(
     os.path.realpath(folder)
     for folder in {sys.prefix, sys.base_prefix, str(Path(__file__).parents[2])}
 )
@@ -86,7 +86,7 @@ def nothing_reached(*folders):
     """Fail if a connection is made, a process started, or a file opened outside some folders."""
     _hook()
     _seen.clear()
-    _allowed.extend([*_OWN, *map(os.path.realpath, folders)])
+    _allowed.extend([*_READABLE_FOLDERS, *map(os.path.realpath, folders)])
     try:
         yield
         assert _seen == [], _seen

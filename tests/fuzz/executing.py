@@ -25,7 +25,7 @@ _BASE = b"/base/path/"
 _TARGET = re.compile(rb"[!-~]+")
 _NAME = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _VALUE = re.compile(rb"[\t -~\x80-\xff]*")
-_OWN = {
+_CLIENT_HEADERS = {
     *(b"host", b"accept", b"accept-encoding", b"connection", b"user-agent", b"content-type"),
     *(b"content-length", b"authorization", b"x-api-key", b"cookie", b"transfer-encoding"),
 }
@@ -64,8 +64,8 @@ def check_call(call):
     """Fail if a call raises, sends what it should not, or gives what nobody can use."""
     runner, server, toolset = _line()
     server.reply, server.asked = call.reply, []
-    arguments = make_value(call.given)
-    before = copy.deepcopy(arguments) if _is_plain(call.given) else None
+    arguments = make_value(call.template)
+    before = copy.deepcopy(arguments) if _is_plain(call.template) else None
     started = time.process_time()
     with nothing_reached():
         result = runner.run(toolset[call.tool].execute(arguments))
@@ -128,7 +128,7 @@ def _check_request(request, parameters, *, redirected=False):
     for name, value in request.headers.raw:
         assert _NAME.fullmatch(name), name
         assert _VALUE.fullmatch(value), value
-        assert name.lower() in _OWN | declared, name
+        assert name.lower() in _CLIENT_HEADERS | declared, name
     headers = request.headers
     assert headers.get_list("authorization") == [f"Bearer {SECRET}"]
     assert headers.get_list("x-api-key") == [SECRET]

@@ -163,10 +163,10 @@ class Reply(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A case: which tool, what it is given (`make_value` of it), and the response of the server."""
+    """A case: which tool, its input (`make_value` of `template`), and the response."""
 
     tool: str
-    given: Any
+    template: Any
     reply: Reply = Reply(200, (), b"")
 
 

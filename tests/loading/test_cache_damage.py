@@ -28,7 +28,7 @@ SCHEMAS = {tool.name: (tool.description, tool.input_schema) for tool in EXPECTED
 PLACES = st.integers(0, 200_000)
 
 
-OTHERS = [b"\xff", b"[" * 5000, b"{}", b"[]", b'"x"', b'{"openapi": 3}', b"1e999", b"null"]
+OTHER_TEXTS = [b"\xff", b"[" * 5000, b"{}", b"[]", b'"x"', b'{"openapi": 3}', b"1e999", b"null"]
 
 
 @pytest.fixture
@@ -145,7 +145,7 @@ def are_harmless():
 
 
 @pytest.mark.parametrize("place", ["label", "facts", "/openapi", "/paths/~1pets"])
-@pytest.mark.parametrize("text", OTHERS)
+@pytest.mark.parametrize("text", OTHER_TEXTS)
 def test_rows_that_are_other_json(folder, place, text):
     for path in cached_files(folder):
         put(path, place, text)

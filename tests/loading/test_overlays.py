@@ -302,9 +302,9 @@ NOT_FOUND = {"404": {"description": "Not found"}}
 REUSED = {"$ref": "#/components/actions/not~1found", "target": "$.paths['/cows'].get.responses"}
 
 
-def reusing(*references, fields=None, name="not/found", **members):
+def reusing(*references, fields=None, name="not/found", **action_fields):
     """Return an overlay whose actions refer to one reusable action."""
-    reusable = {"fields": {"update": NOT_FOUND} if fields is None else fields, **members}
+    reusable = {"fields": {"update": NOT_FOUND} if fields is None else fields, **action_fields}
     return overlay(*references, version="1.2.0", components={"actions": {name: reusable}})
 
 

@@ -103,7 +103,7 @@ BODIES = [
          | {"files": [["a.bin", OCTETS, "ff"], ["file", *describe_content("two", OCTETS)]]}),
     Call("create_tree", {"body": NODE}, NODE_READ),
     Call("draw_shape", {"body": CIRCLE}, {"read_as": "Circle", "shape": CIRCLE}),
-    *[echoed("update_profile", given) for given in ({"nick": None}, {"age": 5}, {})],
+    *[echoed("update_profile", value) for value in ({"nick": None}, {"age": 5}, {})],
     Call("create_order", ORDER, {"sum": "2.20", "order": ORDER | {"notes": {}, "total": "0"}}),
     Call("sum_numbers", {"body": [1, 2.5, -3]}, {"sum": 0.5, "count": 3}),
     Call("sum_numbers", {"body": []}, {"sum": 0, "count": 0}),

@@ -216,8 +216,8 @@ def test_the_schema_of_a_response_is_made_once_and_shared_by_no_request():
     (tool,) = tools(paths, components=COMPONENTS, openapi="3.0.3")
 
     assert tool.answer_schema is tool.answer_schema
-    asked, given = (
+    sent, received = (
         schema["$defs"]["User"]["properties"] for schema in (tool.input_schema, tool.answer_schema)
     )
-    assert list(asked) == ["name", "password", "friend"]
-    assert list(given) == ["id", "name", "friend"]
+    assert list(sent) == ["name", "password", "friend"]
+    assert list(received) == ["id", "name", "friend"]

@@ -91,14 +91,14 @@ class Bytewise(Caller):
 def _sending(then):
     """Return what makes behaviours that send bytes, or what a function makes, and then go on."""
 
-    def made(data=b"", *arguments):
+    def make_behaviour(data=b"", *arguments):
         async def behave(caller):
             await caller.write(data(caller) if callable(data) else data)
             return await then(caller, *arguments)
 
         return behave
 
-    return made
+    return make_behaviour
 
 
 @_sending

@@ -16,13 +16,13 @@ INVALID = 'WWW-Authenticate: Bearer error="invalid_token"'
 def redirects(location, status="302 Found"):
     """Return a behaviour that redirects; `{site}` and `{sink}` stand for addresses."""
 
-    def made(caller):
+    def respond(caller):
         site = caller.server
         ports = {"port": site.port, "sink_port": site.sink.port}
         where = location.format(site=site.url, sink=site.sink.url, target=caller.path, **ports)
         return make_response(b"", f"Location: {where}", status=status)
 
-    return keeps(made)
+    return keeps(respond)
 
 
 def a_page(caller):
@@ -34,12 +34,12 @@ def a_page(caller):
 def refuses(value, status="429 Too Many Requests"):
     """Return a behaviour that asks to wait; `{date}` stands for a date in a minute."""
 
-    def made(_):
+    def respond(_):
         date, past = (formatdate(time.time() + seconds, usegmt=True) for seconds in (60, -60))
         wait = f"Retry-After: {value.format(date=date, past=past)}"
         return make_response(b'"wait"', wait, status=status)
 
-    return keeps(made)
+    return keeps(respond)
 
 
 def unavailable_once(caller):

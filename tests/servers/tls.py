@@ -47,14 +47,14 @@ class TlsServer:
         requests: Head of each request, with the subject of the client's certificate before it.
         greeted: How many connections were opened.
         failures: What its handshakes failed with.
-        said: Set when it has sent what it sends `later` than an answer.
+        sent_later: Set when it has sent what it sends `later` than a response.
     """
 
     def __init__(self, context, response=OK, later=b""):
-        self._context, self._answer, self._later = context, response, later
+        self._context, self._response, self._later = context, response, later
         self._threads, self._open = [], []
         self.requests, self.failures, self.greeted = [], [], 0
-        self.said = threading.Event()
+        self.sent_later = threading.Event()
 
     @property
     def url(self):
@@ -117,11 +117,11 @@ class TlsServer:
                     return
                 head += data
             self.requests.append((subject, head))
-            connection.sendall(self._answer)
+            connection.sendall(self._response)
             if self._later:
                 time.sleep(0.01)
                 connection.sendall(self._later)
-                self.said.set()
+                self.sent_later.set()
 
 
 def _take_leave(connection):

@@ -168,10 +168,10 @@ async def test_a_fault_of_ours_in_one_document_is_logged_and_the_others_are_serv
 ):
     loaded = served_apis.load_with_record
 
-    def load(config, members, record):
+    def load(config, overrides, record):
         if config.data.source == "shop.json":
             raise RecursionError
-        return loaded(config, members, record)
+        return loaded(config, overrides, record)
 
     monkeypatch.setattr(served_apis, "load_with_record", load)
     async with host_team(config_of(tmp_path, source)) as server:

@@ -46,7 +46,7 @@ async def test_several_apis_are_served_over_http_with_a_log_of_json_lines(tmp_pa
         server.process.send_signal(signal.SIGTERM)
         code = await server.ended()
 
-    records = [json.loads(line) for line in server.said]
+    records = [json.loads(line) for line in server.log_lines]
     assert names == ["list_pets", "pets_list_users", "list_orders", "shop_list_users"]
     assert code == 0
     assert {"time", "level", "logger", "message"} == set(records[0])
@@ -193,8 +193,8 @@ async def test_workers_share_a_port_add_up_figures_and_hear_of_a_signal_each(tmp
     total = r'openapi_tools_calls_total\{api="pets",outcome="ok",tool="list_pets"\} (\S+)'
     assert float(re.search(total, figures)[1]) == 20
     assert {request.header("X-Key") for request in api.requests} == {"s3cr3t-of-pets"}
-    assert sum('"event": "call"' in line for line in server.said) == 20
-    assert not any("s3cr3t" in line for line in server.said)
+    assert sum('"event": "call"' in line for line in server.log_lines) == 20
+    assert not any("s3cr3t" in line for line in server.log_lines)
 
 
 @pytest.mark.long

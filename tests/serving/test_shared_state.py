@@ -162,10 +162,10 @@ def test_locks_hold_among_processes(redis_server, processes):
 @pytest.mark.long
 def test_the_place_of_a_killed_process_is_free_after_its_lease(redis_server):
     spawned = multiprocessing.get_context("spawn")
-    taken = spawned.Event()
-    process = spawned.Process(target=workers.hold_place, args=(redis_server.url, 1.0, taken))
+    acquired = spawned.Event()
+    process = spawned.Process(target=workers.hold_place, args=(redis_server.url, 1.0, acquired))
     process.start()
-    assert taken.wait(20)
+    assert acquired.wait(20)
     state = RedisState(redis_server.url)
     assert not asyncio.run(hold_place(state, "place", wait=1.5))  # it lives, and renews
     process.kill()

@@ -24,7 +24,7 @@ SOURCE = 'source = "{}/openapi.json"'
 
 def messages(server):
     """Return the messages of a log in JSON, without lines about calls."""
-    records = map(json.loads, server.said)
+    records = map(json.loads, server.log_lines)
     return [record["message"] for record in records if "message" in record]
 
 
@@ -107,7 +107,7 @@ async def test_a_worker_that_dies_is_a_line_and_a_restart_in_the_metrics(
             await workers_of(tmp_path / "metrics", server, 3)
             after = (await http.get(page)).text
 
-    (record,) = [json.loads(each) for each in server.said if reason in each]
+    (record,) = [json.loads(each) for each in server.log_lines if reason in each]
     assert (int(line[1]), record["level"]) == (first, "warning")
     figures = [RESTARTS.search(text)[1] for text in (before, after)]
     assert figures == ["0.0", "1.0"]
@@ -161,7 +161,7 @@ async def test_a_shared_state_that_is_away_and_back_is_a_line_each(
 
     assert statuses == [503, 503, 200, 200]
     named = f"the shared state at redis://127.0.0.1:{redis_server.port}"
-    lines = [line for line in server.said if "shared state" in line]
+    lines = [line for line in server.log_lines if "shared state" in line]
     assert [(f"{named} is unreachable" in a, f"{named} is reachable" in a) for a in lines] == [
         (True, False),
         (False, True),
@@ -181,7 +181,7 @@ async def test_a_server_that_is_interrupted_ends_with_130(count, end, code, envi
             server.process.send_signal(signal.Signals[end])
             assert await server.ended() == code
 
-    assert not any("Traceback" in line or "replaces" in line for line in server.said)
+    assert not any("Traceback" in line or "replaces" in line for line in server.log_lines)
 
 
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="there are no process groups here")
@@ -193,5 +193,5 @@ async def test_ctrl_c_which_reaches_the_workers_too_replaces_none(environment, t
         os.killpg(server.process.pid, signal.SIGINT)
         assert await server.ended() == 130
 
-    assert len(server.said) == 1
+    assert len(server.log_lines) == 1
     assert [*(tmp_path / "metrics").iterdir()] == []

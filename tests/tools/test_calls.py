@@ -121,9 +121,9 @@ async def test_a_call_without_arguments_has_none(call):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        *((given, "no tool name") for given in (None, 5, {}, {"name": ""}, {"name": 5})),
+        *((call, "no tool name") for call in (None, 5, {}, {"name": ""}, {"name": 5})),
         *(({"name": "x", "arguments": text}, "not valid JSON") for text in ("{", "NaN")),
-        *(({"name": "x", "arguments": given}, "object") for given in ("[1]", 5, {1: 2})),
+        *(({"name": "x", "arguments": value}, "object") for value in ("[1]", 5, {1: 2})),
         ({"name": "get_pets", "id": "call_1"}, "get_pet"),
     ],
 )

@@ -198,7 +198,7 @@ async def test_guardrails_of_a_toolset_are_on_its_tools_and_no_others():
     "context",
     [
         *(None, {}, Context(), {"approve": lambda call: None}, {"approve": fail}),
-        *(Context(approve=lambda call, given=given: given) for given in (False, "yes", 1)),
+        *(Context(approve=lambda call, choice=choice: choice) for choice in (False, "yes", 1)),
     ],
 )
 async def test_without_a_clear_yes_nothing_is_sent(context):

@@ -71,7 +71,7 @@ async def test_a_response_that_arrives_while_the_loop_is_busy_is_nobodys():
     with TlsServer(None, make_response(b'{"own": true}'), later=POISON) as server:
         async with make_client(Settings()) as client:
             first = (await client.get(server.url)).content
-            server.said.wait(5)  # nothing of this loop runs until the poison is there
+            server.sent_later.wait(5)  # nothing of this loop runs until the poison is there
             second = (await client.get(server.url)).content
 
     assert first == second == b'{"own": true}'

@@ -79,7 +79,7 @@ SPELLINGS = (
     "0.0.0.0 [::1] [::] [::ffff:127.0.0.1] [::ffff:7f00:1] [0:0:0:0:0:0:0:1] LOCALHOST "
     "10.1.2.3 169.254.169.254 [fd00:ec2::254]"
 )
-ADDRESSES = [(address, kind) for kind, known in KINDS.items() for address in known.split()]
+ADDRESSES = [(address, kind) for kind, names in KINDS.items() for address in names.split()]
 
 
 ADDRESSES += [(address, "") for address in PUBLIC.split()]

@@ -274,7 +274,7 @@ async def test_a_second_response_that_comes_later_over_tls_is_nobodys(ours):
         async with make_client(Settings(ca_file=ours.file)) as client:
             for _ in range(3):
                 assert (await client.get(server.url)).content == b"{}"
-                assert await asyncio.to_thread(server.said.wait, 20)
-                server.said.clear()
+                assert await asyncio.to_thread(server.sent_later.wait, 20)
+                server.sent_later.clear()
 
     assert server.greeted == 3

@@ -8,7 +8,7 @@ import httpx
 from asking import per_call, serve, timed
 from google.adk.tools.openapi_tool import OpenAPIToolset
 
-_made = {}
+_tools = {}
 _SLOW = 10
 """As it comes it makes a client for each call, so fewer calls tell as much."""
 
@@ -39,13 +39,13 @@ async def _start(document, url):
         toolset = OpenAPIToolset(
             spec_dict=document, httpx_client_factory=factory, allow_private_network_access=True
         )
-        _made[kind] = {tool.name: tool for tool in await toolset.get_tools()}
+        _tools[kind] = {tool.name: tool for tool in await toolset.get_tools()}
     return {"version": version("google-adk")}
 
 
 async def _call(name, arguments, count):
     samples = {}
-    for kind, tools in _made.items():
+    for kind, tools in _tools.items():
         tool = tools[name]
         result = await tool.run_async(args=arguments, tool_context=None)
         assert result["id"] == 1, result

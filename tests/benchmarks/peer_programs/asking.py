@@ -11,15 +11,15 @@ import time
 from pathlib import Path
 
 
-async def serve(**answers):
+async def serve(**handlers):
     """Answer questions by name until standard input ends."""
-    # What the peer prints is not for the reader of the answers.
+    # What the peer prints is not for the reader of the handlers.
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     for line in sys.stdin:
         question = json.loads(line)
         try:
-            response = await answers[question.pop("do")](**question)
+            response = await handlers[question.pop("do")](**question)
         except Exception as error:
             response = {"error": f"{type(error).__name__}: {error}"[:300]}
         print(json.dumps(response), file=out, flush=True)

@@ -7,7 +7,7 @@ import fastmcp
 import httpx2
 from asking import per_call, serve, timed
 
-_made = {}
+_tools = {}
 
 
 async def _tools(document):
@@ -21,12 +21,12 @@ async def _tools(document):
 async def _start(document, url):
     client = httpx2.AsyncClient(base_url=url)
     server = fastmcp.FastMCP.from_openapi(document, client=client)
-    _made.update({tool.name: tool for tool in await server.list_tools()})
+    _tools.update({tool.name: tool for tool in await server.list_tools()})
     return {"version": fastmcp.__version__}
 
 
 async def _call(name, arguments, count):
-    tool = _made[name]
+    tool = _tools[name]
     result = await tool.run(arguments)
     assert result.structured_content["id"] == 1, result
     return {"tool.run": await per_call(lambda: tool.run(arguments), count)}

@@ -296,15 +296,15 @@ class Memory:
 
 async def test_a_client_finds_the_issuer_and_logs_in_by_itself(issuer, api):
     """As the MCP standard has it, from the first refusal on."""
-    back, answers = "http://127.0.0.1:1/back", []
+    back, codes = "http://127.0.0.1:1/back", []
 
     async def open_page(url):
         async with Browser("bob") as browser:
             query = parse_qs(urlsplit((await browser.get(url)).headers["location"]).query)
-            answers.append(AuthorizationCodeResult(**{k: query[k][0] for k in ("code", "state")}))
+            codes.append(AuthorizationCodeResult(**{k: query[k][0] for k in ("code", "state")}))
 
     async def wait():
-        return answers[-1]
+        return codes[-1]
 
     def auth(url):
         return table(issuer, audience=url)

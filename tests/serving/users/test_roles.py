@@ -55,7 +55,7 @@ async def test_a_role_without_conditions_is_logged_at_the_start(tmp_path):
     config = write_configuration(tmp_path, auth + roles, pets=document("Pets", "list_pets"))
     async with process_of(config) as server:
         await server.line(r"at http://")
-        lines = [line for line in server.said if "all users have this role" in line]
+        lines = [line for line in server.log_lines if "all users have this role" in line]
 
     assert len(lines) == 1
     assert "WARNING" in lines[0]
