@@ -22,7 +22,7 @@ async def call_by(way, document, arguments, url, folder):
     toolset = load_tools(document, base_url=url)
     (tool,) = toolset
     if way == "python":
-        return checked(await toolset.call(tool.name, arguments))
+        return text_of_success(await toolset.call(tool.name, arguments))
     if way == "mcp":
         async with toolset, Client(create_server(toolset)) as client:
             result = await client.call_tool(tool.name, arguments)
@@ -37,7 +37,7 @@ async def call_by(way, document, arguments, url, folder):
     return result.stdout
 
 
-def checked(result: ToolResult) -> str:
+def text_of_success(result: ToolResult) -> str:
     """Return the text of a result that is no error."""
     assert result.success, str(result)
     return str(result)

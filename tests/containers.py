@@ -59,11 +59,11 @@ class Image:
         )
         for source in sources:
             if source == ".":
-                shutil.copytree(base, place, ignore=shutil.ignore_patterns(*self._ignored()))
+                shutil.copytree(base, place, ignore=shutil.ignore_patterns(*self._ignored_paths()))
             else:
                 subprocess.run(["cp", "-a", base / source.lstrip("/"), place], check=True)
 
-    def _ignored(self):
+    def _ignored_paths(self):
         return [*(self.context / ".containerignore").read_text().split(), ".*_cache", "__pycache__"]
 
     def _run(self, rest):

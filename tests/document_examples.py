@@ -40,7 +40,7 @@ def json_bodies(root, version):
         find_bodies = _of_swagger if version == "2.0" else _of_openapi
         for media_type, holder, steps in find_bodies(root, node, place):
             if "schema" in holder and _is_json(media_type):
-                reference = "/".join(["#", *map(_escaped, steps), "schema"])
+                reference = "/".join(["#", *map(_escape, steps), "schema"])
                 yield method, path, media_type, holder, holder["schema"], reference
 
 
@@ -63,7 +63,7 @@ def example_responses(root, version):
             listed = _of_swagger_response if version == "2.0" else _of_response
             for media_type, holder, inner in listed(response, steps):
                 schema = holder.get("schema", {})
-                reference = "/".join(["#", *map(_escaped, inner), "schema"])
+                reference = "/".join(["#", *map(_escape, inner), "schema"])
                 for value in example_values(root, holder, schema):
                     is_valid = "schema" not in holder or accepts(value, reference)
                     yield Response(method, path, code, media_type, value, is_valid)
@@ -73,7 +73,7 @@ def _successes(root, node, place):
     """Yield (status, Response Object, its place) of the responses of success."""
     responses = node.get("responses")
     for code, item in responses.items() if isinstance(responses, dict) else ():
-        response, steps = _followed(root, item, [*place, "responses", code])
+        response, steps = _follow(root, item, [*place, "responses", code])
         if str(code).startswith("2") and isinstance(response, dict):
             yield int(str(code).upper().replace("X", "0")), response, steps
 
@@ -94,7 +94,7 @@ def _of_swagger_response(response, steps):
         yield media_type, {**schema, **example}, steps
 
 
-def _escaped(step):
+def _escape(step):
     return str(step).replace("~", "~0").replace("/", "~1").replace("%", "%25")
 
 
@@ -120,7 +120,7 @@ def _is_json(media_type):
 
 
 def _of_openapi(root, node, place):
-    body, steps = _followed(root, node.get("requestBody"), [*place, "requestBody"])
+    body, steps = _follow(root, node.get("requestBody"), [*place, "requestBody"])
     content = body.get("content") if isinstance(body, dict) else None
     for media_type, holder in content.items() if isinstance(content, dict) else ():
         if isinstance(holder, dict):
@@ -130,12 +130,12 @@ def _of_openapi(root, node, place):
 def _of_swagger(root, node, place):
     consumes = node.get("consumes") or root.get("consumes") or ["application/json"]
     for index, item in enumerate(node.get("parameters") or ()):
-        parameter, steps = _followed(root, item, [*place, "parameters", index])
+        parameter, steps = _follow(root, item, [*place, "parameters", index])
         if isinstance(parameter, dict) and parameter.get("in") == "body":
             yield consumes[0], parameter, steps
 
 
-def _followed(root, node, steps):
+def _follow(root, node, steps):
     """Return a node, or what it refers to, and the steps to that."""
     if not isinstance(node, dict) or "$ref" not in node:
         return node, steps

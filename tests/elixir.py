@@ -36,7 +36,7 @@ def compile_project(folder, into):
     return (done.stdout + done.stderr)[:2000]
 
 
-def unformatted(folder):
+def check_format(folder):
     command = ["mix", "format", "--check-formatted", f"{folder}/**/*.{{ex,exs}}"]
     done = subprocess.run(command, cwd=folder.parent, capture_output=True, text=True, check=False)
     return done.stderr[:2000] if done.returncode else ""

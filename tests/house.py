@@ -318,7 +318,7 @@ def private_uses(paths):
 
 
 def _private_uses(tree):
-    own_names = set(_defined(tree))
+    own_names = set(_defined_names(tree))
     for node in ast.walk(tree):
         match node:
             case ast.Attribute(attr=name) if _is_private(name) and name not in own_names:
@@ -346,7 +346,7 @@ def _is_private(name):
     return name.startswith("_") and not name.endswith("__") and name not in PUBLIC
 
 
-def _defined(tree):
+def _defined_names(tree):
     """Yield the names that a module defines: functions, classes, targets, `__slots__`, fields."""
     for node in ast.walk(tree):
         match node:

@@ -82,8 +82,8 @@ class Maker:
         return min(branches, key=lambda branch: len(str(self._resolve(branch))))
 
     def _object(self, parts, depth):
-        names = list(dict.fromkeys(_together(parts, "required")))
-        properties = dict.fromkeys(_together(parts, "properties"))
+        names = list(dict.fromkeys(_collect(parts, "required")))
+        properties = dict.fromkeys(_collect(parts, "properties"))
         free = [
             name
             for name in properties
@@ -174,7 +174,7 @@ def accepts_null(schema):
     """Tell whether a schema takes null, as far as can be seen without its references."""
     return isinstance(schema, dict) and (
         schema.get("nullable") is True
-        or "null" in _named(schema)
+        or "null" in _types_of(schema)
         or any(map(accepts_null, schema.get("anyOf", ())))
     )
 
@@ -200,14 +200,14 @@ def text_for(pattern, least, most):
         raise ImpossibleError(schema) from None
 
 
-def _named(schema):
+def _types_of(schema):
     kinds = schema.get("type", [])
     return kinds if isinstance(kinds, list) else [kinds]
 
 
 def _kinds(parts):
     """Return the types that all of some schemas take; none where none says which."""
-    declared = [_named(part) for part in parts if "type" in part]
+    declared = [_types_of(part) for part in parts if "type" in part]
     if not declared:
         keys = set().union(*parts)
         return [kind for kind, words in _IMPLIED.items() if keys & words][:1]
@@ -233,7 +233,7 @@ def _all(parts, key):
     return [part[key] for part in parts if key in part]
 
 
-def _together(parts, key):
+def _collect(parts, key):
     return [item for items in _all(parts, key) for item in items]
 
 

@@ -112,7 +112,7 @@ class Person:
 
 
 @asynccontextmanager
-async def connected(
+async def connect_client(
     transport, mode, api, folder, *, ask=False, serve="tools", sessions=False, **options
 ):
     """Give a client of a server of `DOCUMENT`; with `ask`, calls that write need approval.

@@ -3,7 +3,7 @@
 from contextlib import contextmanager
 from pathlib import Path
 
-from packages import imported
+from packages import import_package
 
 from openapi_tools import Settings, load_tools
 from openapi_tools.contracts import amplifier
@@ -26,7 +26,7 @@ def petstore(kind, url):
     if kind == "loaded":
         yield load_tools(SPEC, settings=Settings(base_url=url, anonymous=True, show_changes=False))
     else:
-        with imported(GENERATED, "petstore_tools") as package:
+        with import_package(GENERATED, "petstore_tools") as package:
             yield package.load(base_url=url, anonymous=True, show_changes=False)
 
 
@@ -34,7 +34,7 @@ def petstore(kind, url):
 def module(kind):
     """Give the `mount` of the module that offers the petstore's tools."""
     if kind == "generated":
-        with imported(GENERATED, "petstore_tools") as package:
+        with import_package(GENERATED, "petstore_tools") as package:
             yield package.mount
         return
 

@@ -46,7 +46,7 @@ def differences(one, other):
 
 
 @contextmanager
-def imported(folder: Path, package: str) -> Iterator[ModuleType]:
+def import_package(folder: Path, package: str) -> Iterator[ModuleType]:
     """Import a generated package into this process, and forget it afterwards."""
     sys.path.insert(0, str(folder))
     try:

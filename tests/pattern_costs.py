@@ -54,7 +54,7 @@ def patterns_of(module, trees):
     """Return the patterns of a module, and the places of those that are made of local values."""
     tree, name = trees[module.__name__], module.__name__.removeprefix(f"{openapi_tools.__name__}.")
     patterns, unknown = {}, []
-    for place, value in _held(module):
+    for place, value in _find_patterns(module):
         if isinstance(value, re.Pattern):
             patterns[place] = PatternUse(
                 name, place, value, _methods_on(place.split("[")[0], module.__name__, trees)
@@ -63,32 +63,32 @@ def patterns_of(module, trees):
     for call in (node for node in ast.walk(tree) if _is_use(node, module)):
         method = call.func.attr
         try:
-            pattern = _evaluated(call, module)
+            pattern = _evaluate(call, module)
         except Exception:
             unknown.append(f"{name}:{_function_around(tree, call)}")
             continue
         if method != "compile" or (pattern.pattern, pattern.flags) not in constants:
-            place = f"{_function_around(tree, call)}: {_shortened(pattern.pattern)}"
+            place = f"{_function_around(tree, call)}: {_shorten(pattern.pattern)}"
             methods = METHODS if method == "compile" else (method,)
             patterns[place] = PatternUse(name, place, pattern, methods)
     return list(patterns.values()), unknown
 
 
-def _held(module):
+def _find_patterns(module):
     for name, value in vars(module).items():
-        yield from _inside(name, value)
+        yield from _find_inside(name, value)
         if isinstance(value, type) and value.__module__ == module.__name__:
             for inner, part in vars(value).items():
-                yield from _inside(f"{name}.{inner}", part)
+                yield from _find_inside(f"{name}.{inner}", part)
 
 
-def _inside(name, value):
+def _find_inside(name, value):
     yield name, value
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, _HOLDERS):
         for number, part in enumerate(value):
-            yield from _inside(f"{name}[{number}]", part)
+            yield from _find_inside(f"{name}[{number}]", part)
 
 
 def _is_use(node, module):
@@ -101,7 +101,7 @@ def _is_use(node, module):
     )
 
 
-def _evaluated(call, module):
+def _evaluate(call, module):
     positions = {"compile": 1, "split": 3, "sub": 4, "subn": 4}
     flags = next((word.value for word in call.keywords if word.arg == "flags"), None)
     position = positions.get(call.func.attr, 2)
@@ -126,7 +126,7 @@ def _function_around(tree, call):
     return around[-1] if around else "module"
 
 
-def _shortened(pattern):
+def _shorten(pattern):
     return repr(
         pattern
         if len(pattern) <= 40

@@ -8,7 +8,7 @@ import json
 
 from corpus import entries
 from documents import document, operation
-from packages import SPECS, imported
+from packages import SPECS, import_package
 from servers.recorder import CannedResponse
 
 from openapi_tools import generate_package, load_tools
@@ -77,10 +77,10 @@ def toolsets(way, folder, url):
         )
         return
     generate_package(DOCUMENT, folder / "shop", name="shop")
-    with imported(folder / "shop", "shop_tools") as package:
+    with import_package(folder / "shop", "shop_tools") as package:
         yield package.load(base_url=url, credentials={"key": "everybody"}, show_changes=False)
 
 
-def published():
+def published_sources():
     """Return what to load: every document of `specs`, and the five big ones that are at hand."""
     return [*SPECS, *(entry.file for entry in entries() if entry.path.startswith(BIG))]

@@ -86,26 +86,26 @@ def pairs(draw: Draw) -> tuple[dict[str, Any], dict[str, Any]]:
     """Draw a schema with the definitions A and B, and a version of it with some changes."""
     old = _schema(draw, 2)
     old["$defs"] = {name: _schema(draw, 1) for name in "AB"}
-    new = _changed(draw, {key: value for key, value in old.items() if key != "$defs"})
+    new = _draw_change(draw, {key: value for key, value in old.items() if key != "$defs"})
     new["$defs"] = {
-        name: _changed(draw, part) if draw(st.booleans()) else part
+        name: _draw_change(draw, part) if draw(st.booleans()) else part
         for name, part in old["$defs"].items()
     }
     # Validators go round and round where a reference leads back to the same value.
     return _without_circles(old), _without_circles(new)
 
 
-def described(schema):
+def close_schema(schema):
     """Return a schema that refuses members which its objects neither describe nor speak of.
 
     Only outside of `allOf`, `oneOf` and the like, where members of one part are others to the next.
     """
-    closed = {name: _described(part) for name, part in schema["$defs"].items()}
+    closed = {name: _close_schema(part) for name, part in schema["$defs"].items()}
     definitions = {f"{name}closed": part for name, part in closed.items()}
-    return {**_described(schema), "$defs": {**schema["$defs"], **definitions}}
+    return {**_close_schema(schema), "$defs": {**schema["$defs"], **definitions}}
 
 
-def _described(schema):
+def _close_schema(schema):
     if not isinstance(schema, dict):
         return schema
     out = dict(schema)
@@ -114,13 +114,13 @@ def _described(schema):
     if schema.get("properties") and _OTHERS.isdisjoint(schema):
         out["additionalProperties"] = False
     if "properties" in schema:
-        out["properties"] = {name: _described(p) for name, p in schema["properties"].items()}
+        out["properties"] = {name: _close_schema(p) for name, p in schema["properties"].items()}
     if "items" in schema:
-        out["items"] = _described(schema["items"])
+        out["items"] = _close_schema(schema["items"])
     if "prefixItems" in schema:
-        out["prefixItems"] = [_described(part) for part in schema["prefixItems"]]
+        out["prefixItems"] = [_close_schema(part) for part in schema["prefixItems"]]
     if "anyOf" in schema and {"properties", "$ref", "allOf"}.isdisjoint(schema):
-        out["anyOf"] = [_described(part) for part in schema["anyOf"]]
+        out["anyOf"] = [_close_schema(part) for part in schema["anyOf"]]
     return out
 
 
@@ -130,7 +130,7 @@ def _schema(draw, depth):
     return {keyword: _value(draw, keyword, depth) for keyword in keywords}
 
 
-def _below(draw, depth):
+def _draw_below(draw, depth):
     return _schema(draw, depth - 1) if depth > 0 and draw(st.booleans()) else draw(_SIMPLE)
 
 
@@ -138,14 +138,14 @@ def _value(draw, keyword, depth):
     if keyword in _PLAIN:
         return draw(_PLAIN[keyword])
     if keyword in _ONE:
-        return _below(draw, depth)
+        return _draw_below(draw, depth)
     if keyword in _LISTS:
-        return [_below(draw, depth) for _ in range(draw(st.integers(1, 3)))]
+        return [_draw_below(draw, depth) for _ in range(draw(st.integers(1, 3)))]
     names = draw(st.lists(st.sampled_from(_MAPS[keyword]), min_size=1, max_size=2, unique=True))
-    return {name: _below(draw, depth) for name in names}
+    return {name: _draw_below(draw, depth) for name in names}
 
 
-def _changed(draw, schema):
+def _draw_change(draw, schema):
     """Return a version of a schema: some keywords are gone, others, or changed inside."""
     if not isinstance(schema, dict):
         return schema
@@ -156,7 +156,7 @@ def _changed(draw, schema):
         if what == "other":
             out[keyword] = _value(draw, keyword, 1)
         elif what != "gone":
-            out[keyword] = value if what == "same" else _inside(draw, keyword, value)
+            out[keyword] = value if what == "same" else _draw_inside(draw, keyword, value)
     match draw(st.sampled_from(["", "", "", "more", "anyOf", "allOf"])):
         case "more":
             return _schema(draw, 1) | out
@@ -167,18 +167,18 @@ def _changed(draw, schema):
     return out
 
 
-def _inside(draw, keyword, value):
+def _draw_inside(draw, keyword, value):
     if keyword in _ONE:
-        return _changed(draw, value)
+        return _draw_change(draw, value)
     if keyword in _LISTS:
-        parts = [_changed(draw, part) if draw(st.booleans()) else part for part in value]
+        parts = [_draw_change(draw, part) if draw(st.booleans()) else part for part in value]
         change = draw(st.sampled_from(["", "turned", "longer", "shorter"]))
         if change == "shorter" and len(parts) > 1:
             return parts[1:]
         return parts[::-1] if change == "turned" else parts + [draw(_SIMPLE)] * (change == "longer")
     if keyword in _MAPS:
         extra = {draw(st.sampled_from(_MAPS[keyword])): draw(_SIMPLE)}
-        parts = {name: _changed(draw, part) for name, part in value.items()}
+        parts = {name: _draw_change(draw, part) for name, part in value.items()}
         return extra | parts if draw(st.booleans()) else parts
     if keyword == "enum":
         return value + draw(_PLAIN["enum"])

@@ -11,7 +11,7 @@ from openapi_tools.state.state_files import StateFiles
 KEY = "a-key-for-tests-only-of-32-characters-or-more"
 
 
-def added(url, times):
+def add_often(url, times):
     """Add 1 to a number in the state so often, each time under a lock."""
 
     async def work():
@@ -84,7 +84,7 @@ def sent_file(url, document, handle):
     return asyncio.run(work())
 
 
-def resumed(document, job):
+def resume_job(document, job):
     """Return the output of a job that another process began."""
 
     async def work():
@@ -94,7 +94,7 @@ def resumed(document, job):
     return asyncio.run(work())
 
 
-def cached(url, document, user):
+def call_cached(url, document, user):
     """Return whether the answer to a call was kept, and its output."""
 
     async def work():

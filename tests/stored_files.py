@@ -30,7 +30,7 @@ PATHS = {
 API = document(PATHS, servers=[{"url": "http://api.example.com"}])
 
 
-def mocked(handler, folder=None, document=API, credentials=None, **options):
+def load_mocked(handler, folder=None, document=API, credentials=None, **options):
     client = httpx.AsyncClient(transport=httpx.MockTransport(handler))
     settings = Settings(**({} if folder is None else {"download_dir": folder}), **options)
     return load_tools(document, client=client, settings=settings, credentials=credentials)

@@ -96,7 +96,7 @@ class SlowIssuer(Recorder):
     def token(self, user):
         now = int(time.time())
         times = {"iat": now, "exp": now + 3600}
-        return issuer.signed({"iss": self.url, "aud": issuer.AUDIENCE, "sub": user, **times})
+        return issuer.sign_token({"iss": self.url, "aud": issuer.AUDIENCE, "sub": user, **times})
 
 
 CONFIG = """
@@ -328,7 +328,7 @@ async def measure_load(calls, redis, ports):
     return api, load
 
 
-async def troubled(calls, redis, ports):
+async def load_in_trouble(calls, redis, ports):
     """Return the API and the load after all calls, with a Redis that hangs, fails, comes back."""
     async with team_of(redis, ports) as (api, team):
         await team.start()
@@ -425,7 +425,7 @@ if __name__ == "__main__":
     redis = RedisServer(keeps=True)
     redis.start()
     try:
-        for run in (measure_load, troubled, without_issuer):
+        for run in (measure_load, load_in_trouble, without_issuer):
             print(
                 "\n".join(describe_load(*asyncio.run(run(int(sys.argv[1]), redis, free_ports(3)))))
             )

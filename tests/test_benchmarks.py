@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from benchmarks import rows as guard
-from benchmarks.repeating import repeated
+from benchmarks.repeating import repeat_document
 from benchmarks.rows import BEYOND, POWER, Goal, Row, as_line, as_markdown, at_least, at_most
-from benchmarks.timing import Sample, exponent, interleaved
+from benchmarks.timing import Sample, exponent, interleave
 from documents import document
 
 from openapi_tools import load_tools
@@ -41,7 +41,7 @@ def test_runs_take_turns_and_the_first_round_does_not_count():
     order = []
     actions = {"one": lambda: order.append("one"), "two": lambda: order.append("two")}
 
-    took = interleaved(2, actions)
+    took = interleave(2, actions)
 
     assert order == ["one", "two"] * 3
     assert {name: len(sample.values) for name, sample in took.items()} == {"one": 2, "two": 2}
@@ -122,7 +122,7 @@ def test_copies_of_a_document_have_everything_of_their_own():
     }
     one = document({"/pets/{id}": item}, components=components)
 
-    many = repeated(one, 3)
+    many = repeat_document(one, 3)
 
     toolset = load_tools(many)
     assert [tool.name for tool in toolset] == ["show_c0", "show_c1", "show_c2"]

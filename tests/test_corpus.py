@@ -130,7 +130,7 @@ def judged():
     """The reasons for skips, and what became of examples, of each document."""
     if not ENTRIES:
         pytest.skip(corpus.ABSENT)
-    return {entry: _judged(load_tools(entry.file), entry.version) for entry in ENTRIES}
+    return {entry: _judge(load_tools(entry.file), entry.version) for entry in ENTRIES}
 
 
 def test_nearly_all_operations_of_real_documents_become_tools(judged):
@@ -182,7 +182,7 @@ def _read_only(root, schema, depth=0):
     return names.union(*(_read_only(root, part, depth + 1) for part in node.get("allOf") or ()))
 
 
-def _judged(toolset, version):
+def _judge(toolset, version):
     return [skipped.reason for skipped in toolset.skipped], Counter(_verdicts(toolset, version))
 
 

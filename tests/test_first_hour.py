@@ -59,7 +59,7 @@ def clone(tmp_path):
     return tmp_path / "clone"
 
 
-def installed(output):
+def skip_without_packages(output):
     """Skip where pip cannot fetch packages."""
     if any(words in output for words in NOT_THERE):
         pytest.skip("pip cannot fetch packages")
@@ -68,7 +68,7 @@ def installed(output):
 def test_the_first_block_of_the_readme_works_in_a_clone(clone):
     ((output, code),) = session(clone, [f"(set -e\n{blocks(README, 'sh')[0]})"])
 
-    installed(output)
+    skip_without_packages(output)
     assert code == 0, output
     assert '"ticketType":"general"' in output
 
@@ -104,6 +104,6 @@ def test_every_block_of_the_tutorial_works_in_an_empty_folder(clone, tmp_path, s
         if kind == "console":
             assert re.fullmatch(printed_by(code), output), output
         else:
-            installed(output)
+            skip_without_packages(output)
             assert status == 0, output
     assert [kind for kind, *_ in commands].count("console") >= 8

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from documents import document, operation
 from output_folders import files_in, nothing_changes, tree
-from packages import imported
+from packages import import_package
 from servers.site import Site, SiteResponse
 
 from openapi_tools import (
@@ -142,7 +142,7 @@ async def test_a_package_of_a_configuration_calls_its_base_url(tmp_path, monkeyp
         config = {"base_url": "${SHOP_URL}"}
         generate_package(pets(), tmp_path, name="pets", config=config)
 
-        with imported(tmp_path, "pets_tools") as package:
+        with import_package(tmp_path, "pets_tools") as package:
             async with package.load() as toolset:
                 result = await toolset.call("list_shops", {})
 
@@ -290,7 +290,7 @@ def test_nothing_of_the_standing_package_is_run(out):
     assert len(report.edited) == 6
 
 
-def secured(scheme, method="get"):
+def secured_document(scheme, method="get"):
     paths = {"/x": {method: operation(operationId="x", summary="s", security=[{"k": []}])}}
     return document(paths, components={"securitySchemes": {"k": scheme, "o": FLOWS}})
 
@@ -302,14 +302,14 @@ FLOWS = {"type": "oauth2", "flows": {"password": {"tokenUrl": "https://a/t", "sc
 @pytest.mark.parametrize(
     ("changed", "detail"),
     [
-        (secured({"type": "http", "scheme": "basic"}),
+        (secured_document({"type": "http", "scheme": "basic"}),
          "scheme 'k': type was 'apiKey', is 'http' now"),
-        (secured(KEY, "delete"), "method was 'GET', is 'DELETE' now"),
+        (secured_document(KEY, "delete"), "method was 'GET', is 'DELETE' now"),
     ],
     ids=["credential", "method"],
 )  # fmt: skip
 def test_another_credential_or_a_read_that_now_changes_things_breaks(tmp_path, changed, detail):
-    generate_package(secured(KEY), tmp_path / "out")
+    generate_package(secured_document(KEY), tmp_path / "out")
 
     report = generate_package(changed, tmp_path / "out", check=True)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import corpus
 import pytest
-from packages import SPECS, describe_tools, differences, imported, lint
+from packages import SPECS, describe_tools, differences, import_package, lint
 
 from openapi_tools import OpenAPIToolsError, Select, Settings, generate_package, load_tools
 from openapi_tools.testing import sample
@@ -91,7 +91,7 @@ def pair(case, tmp_path_factory):
     folder = tmp_path_factory.mktemp(case.api)
     report = generate_package(case.file, folder, name=case.api)
     names = some_of(report.tools, CHOSEN)
-    with imported(folder, case.package) as package:
+    with import_package(folder, case.package) as package:
         how = how_to_call(package.load(select=Select(names=names)))
         generated = package.load(select=Select(names=names), **how)
     yield Pair(load_tools(case.file, **how), generated, folder)
@@ -107,13 +107,13 @@ def single(case, tmp_path_factory):
 
 @pytest.mark.long
 def test_a_package_says_what_the_loaded_tools_say(case, pair):
-    with imported(pair.folder, case.package) as package:
+    with import_package(pair.folder, case.package) as package:
         assert differences(describe_tools(package.load()), describe_tools(pair.loaded)) == []
 
 
 @pytest.mark.parametrize("case", parameters(SMALL), indirect=True)
 def test_a_single_module_says_what_the_loaded_tools_say(case, pair, single):
-    with imported(single, case.package) as module:
+    with import_package(single, case.package) as module:
         assert differences(describe_tools(module.load()), describe_tools(pair.loaded)) == []
 
 
@@ -123,7 +123,7 @@ def test_a_path_with_operators_in_its_braces_is_the_same_both_ways(tmp_path):
     document = {**head, "paths": paths}
     generate_package(document, tmp_path, name="operators")
 
-    with imported(tmp_path, "operators_tools") as package:
+    with import_package(tmp_path, "operators_tools") as package:
         generated = [tool.path for tool in package.load()]
 
     assert generated == [tool.path for tool in load_tools(document)] == ["/a/{id}", "/b/{id}"]
@@ -201,7 +201,7 @@ def how_to_call(toolset):
 @pytest.mark.parametrize("case", parameters(CALLED_CASES), indirect=True)
 async def test_a_server_receives_the_same_bytes(case, pair, recorder, same_boundaries):
     names = some_of([tool.name for tool in pair.generated], CALLED)
-    with imported(pair.folder, case.package) as package:
+    with import_package(pair.folder, case.package) as package:
         generated = package.load(select=Select(names=names), base_url=recorder.url, anonymous=True)
     settings = Settings(base_url=recorder.url, anonymous=True)
     loaded = load_tools(case.file, settings=settings)

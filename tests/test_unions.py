@@ -23,14 +23,14 @@ def alternatives(schema, seen):
         if not isinstance(node, dict) or id(node) in seen:
             continue
         seen.add(id(node))
-        for keyword, key, child in children(node, schema):
+        for keyword, key, child in find_children(node, schema):
             further = (*steps, (keyword, key))
             waiting.append((child, further))
             if keyword in UNIONS:
                 yield further
 
 
-def children(node, root):
+def find_children(node, root):
     for keyword in NAMED:
         yield from ((keyword, name, child) for name, child in node.get(keyword, {}).items())
     for keyword in LISTED:
@@ -40,15 +40,15 @@ def children(node, root):
         yield "$ref", node["$ref"], root["$defs"][node["$ref"][8:]]
 
 
-def steered(node, steps, root):
+def steer_schema(node, steps, root):
     """Return a schema whose values go along some steps."""
     if not steps:
         return node if isinstance(node, dict) else {}
     (keyword, key), rest = steps[0], steps[1:]
     out = dict(node)
     if keyword == "$ref":
-        return {"allOf": [out, steered(root["$defs"][out.pop("$ref")[8:]], rest, root)]}
-    inner = steered(node[keyword] if key == "" else node[keyword][key], rest, root)
+        return {"allOf": [out, steer_schema(root["$defs"][out.pop("$ref")[8:]], rest, root)]}
+    inner = steer_schema(node[keyword] if key == "" else node[keyword][key], rest, root)
     if keyword in UNIONS:
         del out[keyword]
         return {"allOf": [out, inner]}
@@ -72,7 +72,7 @@ def echo(request):
 async def why_not_sent(tool, steps):
     """Return why no input with a value of an alternative was sent; other unions take turns."""
     schema = tool.input_schema
-    root = steered(schema, steps, schema)
+    root = steer_schema(schema, steps, schema)
     reason, failed = "no value could be made", []
     for turn in range(TURNS):
         try:

@@ -130,7 +130,7 @@ def _property_faults(body, value, pairs, place):
     for name, property_value in value.items():
         encoding = encodings.get(name) or Encoding(name)
         if encoding.style:
-            parameter = styled(encoding)
+            parameter = parameter_of(encoding)
             lost = list(losses(parameter, property_value, place))
             wire, count = take(parameter, property_value, pairs, place)
             claimed += count
@@ -160,7 +160,7 @@ def _shares_names(encodings, value):
     return len(spread) > 1 or any(property_value.keys() & value.keys() for property_value in spread)
 
 
-def styled(encoding):
+def parameter_of(encoding):
     return Parameter(
         encoding.name,
         "query",
@@ -230,8 +230,8 @@ def _part(piece):
     disposition = headers.get("content-disposition", "")
     parameters = dict(re.findall(r'; (name|filename)="([^"]*)"', disposition))
     return Part(
-        _unescaped(parameters.get("name", "")),
-        _unescaped(parameters.get("filename", "")),
+        _unescape(parameters.get("name", "")),
+        _unescape(parameters.get("filename", "")),
         headers,
         content,
     )
@@ -242,7 +242,7 @@ def _charset_of(name):
     return "utf-8" if name.lower() == b"content-disposition" else "latin-1"
 
 
-def _unescaped(name):
+def _unescape(name):
     return name.replace("%0D", "\r").replace("%0A", "\n").replace("%22", '"')
 
 

@@ -67,14 +67,14 @@ def _faults(operation, arguments, recorded, base):
         yield f"a body {recorded.body!r:.100}"
 
 
-def _at(operation, arguments, location):
+def _parameters_at(operation, arguments, location):
     return [p for p in operation.parameters if p.location == location and p.argument in arguments]
 
 
 def _path_faults(operation, arguments, pair):
     template, path = pair
     pieces = _VARIABLE.split(template)
-    parameters = {p.name: p for p in _at(operation, arguments, "path")}
+    parameters = {p.name: p for p in _parameters_at(operation, arguments, "path")}
     readings = list(_readings(pieces, path))
     if not readings:
         yield f"path {path} for {template}"
@@ -142,11 +142,11 @@ def _matrix(parameter, raw, hint):
 
 
 def _query_faults(operation, arguments, pieces):
-    for parameter in _at(operation, arguments, "querystring"):
+    for parameter in _parameters_at(operation, arguments, "querystring"):
         yield from _querystring_faults(parameter, arguments[parameter.argument], "&".join(pieces))
         return
     pairs = [(unquote_plus(name), raw) for name, _, raw in (p.partition("=") for p in pieces)]
-    listed = _at(operation, arguments, "query")
+    listed = _parameters_at(operation, arguments, "query")
     names = [p.name for p in listed]
     claimed, ambiguous = 0, False
     for parameter in listed:
@@ -225,7 +225,7 @@ def _querystring_faults(parameter, value, query):
 
 
 def _header_faults(operation, arguments, recorded):
-    listed = _at(operation, arguments, "header")
+    listed = _parameters_at(operation, arguments, "header")
     sent = {name.lower() for name, _ in recorded.headers}
     for extra in sent - _MESSAGE - {p.name.lower() for p in listed}:
         yield f"a header that was not given: {extra}"
@@ -248,7 +248,7 @@ def _header_faults(operation, arguments, recorded):
 
 
 def _cookie_faults(operation, arguments, header):
-    listed = _at(operation, arguments, "cookie")
+    listed = _parameters_at(operation, arguments, "cookie")
     raw_names = {p.name for p in listed if p.style == "cookie"}
     pairs = []
     for piece in header.split("; ") if header else []:

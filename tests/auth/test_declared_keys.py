@@ -4,7 +4,7 @@ import httpx
 import pytest
 import yaml
 from documents import document, operation
-from packages import imported
+from packages import import_package
 
 from openapi_tools import Settings, load_tools
 from openapi_tools.generate import generate_package
@@ -28,7 +28,7 @@ def api(parameter, *, openapi="3.1.1", security=None, **fields):
     return document({"/x": {"get": get}}, openapi=openapi, **fields)
 
 
-def placed(request, location, name):
+def find_values(request, location, name):
     """Return the values of a parameter in a recorded request."""
     if location == "header":
         return request.header_values(name)
@@ -84,7 +84,7 @@ async def test_a_parameter_that_a_credential_fills_is_no_argument(form, recorder
     assert result.success, result
     assert tool.input_schema["properties"].keys() <= {"q"}
     assert "required" not in tool.input_schema
-    assert SECRET in "".join(placed(recorder.last, location, name))
+    assert SECRET in "".join(find_values(recorder.last, location, name))
 
 
 async def test_a_header_of_the_users_own_client_fills_its_parameter(recorder):
@@ -153,7 +153,7 @@ async def test_a_generated_package_hides_the_parameter_too(recorder, tmp_path):
     (tmp_path / "api.yaml").write_text(yaml.safe_dump(root))
     generate_package(tmp_path / "api.yaml", tmp_path / "out", name="keyed", credentials=key())
 
-    with imported(tmp_path / "out", "keyed_tools") as package:
+    with import_package(tmp_path / "out", "keyed_tools") as package:
         without = package.load(base_url=recorder.url)
         assert [*without["do"].input_schema["properties"]] == ["X_Api_Key", "q"]
         async with package.load(credentials=key(), base_url=recorder.url) as toolset:

@@ -30,7 +30,7 @@ class _InProcess(httpx.AsyncBaseTransport):
 
 
 def calls(rounds):
-    took = asyncio.run(_measured(rounds))
+    took = asyncio.run(_measure_calls(rounds))
     for method, most in zip(METHODS, (1.6, 1.7), strict=True):
         floor, raw, tool = (took[method, kind] for kind in ("send", "request", "tool"))
         yield Row(f"{method}: client.send(a request built before)", floor)
@@ -38,7 +38,7 @@ def calls(rounds):
         yield Row(f"{method}: tool.execute", tool, tool.over(raw), (at_most(most),))
 
 
-async def _measured(rounds):
+async def _measure_calls(rounds):
     async with httpx.AsyncClient(transport=_InProcess()) as client:
         toolset = load_tools(DOCUMENT, settings=Settings(base_url=BASE), client=client)
         actions = {}
@@ -74,14 +74,14 @@ def requesting(method, client, url):
     return request
 
 
-def named(method):
+def find_call(method):
     """Return the name of a method's tool and its arguments."""
     name, rest = ("list", QUERY) if method == "GET" else ("create", BODY)
     return name, {"owner": "ada", "repo": "rex", **rest}
 
 
 def executing(method, toolset):
-    name, arguments = named(method)
+    name, arguments = find_call(method)
     tool = toolset[name]
 
     async def execute():

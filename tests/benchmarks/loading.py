@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from published import DOCUMENTS, GITHUB, OPENAI, STRIPE, environment
 from pydantic_core import from_json, to_json
-from rows import BEYOND, Row, at_most, beside
-from timing import Sample, interleaved, timed
+from rows import BEYOND, Row, at_most, compare_rows
+from timing import Sample, interleave, time_action
 
 from openapi_tools import load_tools
 from openapi_tools.common.json_values import paused_gc
@@ -31,7 +31,7 @@ def with_schemas(source):
 def loads(rounds):
     for document in DOCUMENTS:
         data = document.as_json().read_bytes()
-        took = interleaved(rounds, _parses_and_loads(data))
+        took = interleave(rounds, _parses_and_loads(data))
         names, schemas, of_dict = [[at_most(most)] for most in document.goals] or [[]] * 3
         table = (
             ("parse", "parse (pydantic_core)"),
@@ -41,7 +41,7 @@ def loads(rounds):
             ("schemas", "the same and all input schemas", *schemas),
             ("dict", "names, descriptions of a parsed dict", *of_dict),
         )
-        parse, *rows = beside(took, "parse", table, f"{document.name}: ")
+        parse, *rows = compare_rows(took, "parse", table, f"{document.name}: ")
         yield replace(parse, note=f"{len(data) / 1e6:.1f} MB, {len(load_tools(data))} tools")
         yield from rows
 
@@ -50,7 +50,7 @@ def _parses_and_loads(data):
     parsed = from_json(data)
     return {
         "parse": lambda: from_json(data),
-        "paused": lambda: _paused(data),
+        "paused": lambda: _parse_paused(data),
         "json": lambda: json.loads(data),
         "load": lambda: load_descriptions(data),
         "schemas": lambda: with_schemas(data),
@@ -58,7 +58,7 @@ def _parses_and_loads(data):
     }
 
 
-def _paused(data):
+def _parse_paused(data):
     with paused_gc():
         return from_json(data)
 
@@ -80,7 +80,7 @@ def _first(data, share):
     schema = tool.input_schema  # built when it is first looked at
     took = time.process_time() - begin
     text = to_json(schema)
-    return took, timed(lambda: from_json(text))
+    return took, time_action(lambda: from_json(text))
 
 
 def yaml_loads(rounds):
@@ -92,7 +92,9 @@ def yaml_loads(rounds):
             "load": lambda f=file: load_descriptions(f),
         }
         table = (("parse", "parse of the JSON twin"), ("load", "load of the YAML"))
-        parse, load = beside(interleaved(rounds, actions), "parse", table, f"{document.name}: ")
+        parse, load = compare_rows(
+            interleave(rounds, actions), "parse", table, f"{document.name}: "
+        )
         yield parse
         verdict = "equals" if same else "DIFFERS from"
         yield replace(load, note=f"{file.stat().st_size / 1e6:.1f} MB; {verdict} the twin")
@@ -107,7 +109,7 @@ def second_loads(rounds):
         data = document.as_json().read_bytes()
         with tempfile.TemporaryDirectory() as folder:
             actions = {"parse": lambda d=data: from_json(d), **_loads(document, folder)}
-            took = interleaved(rounds, actions)
+            took = interleave(rounds, actions)
         second = [at_most(0.11), at_most(10, "ms")] if document is GITHUB else []
         table = (
             ("parse", "parse of the JSON"),
@@ -116,7 +118,7 @@ def second_loads(rounds):
             ("second", "second load", *second),
             ("schemas", "second load, all input schemas"),
         )
-        parse, first, written, *rows = beside(took, "parse", table, f"{document.name}: ")
+        parse, first, written, *rows = compare_rows(took, "parse", table, f"{document.name}: ")
         cost = written.ratio - first.ratio
         yield from (parse, first, replace(written, ratio=cost, form=BEYOND), *rows)
 
@@ -124,13 +126,13 @@ def second_loads(rounds):
 def _loads(document, folder):
     numbers = itertools.count()
 
-    def cached(load, place):
+    def load_cached(load, place):
         with environment(**variables(place)):
             return load(document.file)
 
     return {
         "first": lambda: load_descriptions(document.file),
-        "written": lambda: cached(load_descriptions, f"{folder}/{next(numbers)}"),
-        "second": lambda: cached(load_descriptions, f"{folder}/kept"),
-        "schemas": lambda: cached(with_schemas, f"{folder}/kept"),
+        "written": lambda: load_cached(load_descriptions, f"{folder}/{next(numbers)}"),
+        "second": lambda: load_cached(load_descriptions, f"{folder}/kept"),
+        "schemas": lambda: load_cached(with_schemas, f"{folder}/kept"),
     }

@@ -29,16 +29,16 @@ def sequential(rounds, folder):
     table = [(RAW,), (AIOHTTP,), (EXECUTE, at_most(0.8))]
     lacking = {kind: peer.absent(folder) for peer in peers.PEERS for kind in peer.calls}
     for method in METHODS:
-        yield from _compared(took, [*table, *((kind,) for kind in lacking)], lacking, f"{method}: ")
+        yield from _compare(took, [*table, *((kind,) for kind in lacking)], lacking, f"{method}: ")
 
 
 def concurrent(rounds):
     with LoopbackServer() as url:
         took = asyncio.run(_concurrent(max(rounds // 2, 1), url))
-    yield from _compared(took, [(RAW,), (AIOHTTP,), (EXECUTE, at_least(3))])
+    yield from _compare(took, [(RAW,), (AIOHTTP,), (EXECUTE, at_least(3))])
 
 
-def _compared(took, table, lacking=(), prefix=""):
+def _compare(took, table, lacking=(), prefix=""):
     notes = {name: note for name, (_, note) in NOT_INSTALLED.items()} | dict(lacking)
     for name, *goals in table:
         sample = took.get(prefix + name)

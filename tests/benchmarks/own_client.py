@@ -18,7 +18,7 @@ MOST = {"socket": 1.2, "mock": 2.3}
 
 def calls(rounds):
     with LoopbackServer() as url:
-        took = asyncio.run(_measured(rounds, url))
+        took = asyncio.run(_measure_calls(rounds, url))
     for place, most in MOST.items():
         for method in METHODS:
             raw, tool = took[place, method, RAW], took[place, method, EXECUTE]
@@ -26,7 +26,7 @@ def calls(rounds):
             yield Row(f"{place}, {method}: {EXECUTE}", tool, tool.over(raw), (at_most(most),))
 
 
-async def _measured(rounds, url):
+async def _measure_calls(rounds, url):
     mock = httpx2.MockTransport(_respond)
     async with (
         httpx2.AsyncClient() as over_socket,

@@ -12,12 +12,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NamedTuple
 
-from calling import CALLS, named
+from calling import CALLS, find_call
 from loading import load_descriptions
 from loopback import DOCUMENT
 from published import GITHUB, WORK_FOLDER
 from rows import Row, at_least
-from timing import samples, timed
+from timing import samples, time_action
 
 FOLDER = WORK_FOLDER / "peers"
 FILE = str(GITHUB.file)
@@ -77,7 +77,7 @@ class Running:
         return response
 
     def call(self, method):
-        name, arguments = named(method)
+        name, arguments = find_call(method)
         took = self.ask("call", name=name, arguments=arguments, count=CALLS)
         return {f"{self.peer.name}: {kind}": seconds for kind, seconds in took.items()}
 
@@ -104,7 +104,7 @@ def ready(rounds, folder):
             # The first round is ours alone: theirs take seconds and cache nothing.
             asked = running if number else ()
             run = {peer.peer.name: peer.ask("load", path=FILE)["seconds"] for peer in asked}
-            runs.append({**run, "own": timed(lambda: load_descriptions(GITHUB.file))})
+            runs.append({**run, "own": time_action(lambda: load_descriptions(GITHUB.file))})
         versions = {peer.peer.name: f"version {peer.version}" for peer in running}
     took = samples(runs)
     yield Row("openapi_tools: load_tools, names, descriptions", took["own"])

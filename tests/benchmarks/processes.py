@@ -8,7 +8,7 @@ from pathlib import Path
 
 from loading import variables
 from published import GITHUB
-from rows import Row, at_most, beside
+from rows import Row, at_most, compare_rows
 from timing import child, run_program, samples, turns
 
 COMMAND = ("-m", "openapi_tools")
@@ -35,7 +35,7 @@ def starts(rounds):
             "second": lambda: child(LISTING, variables(folder)),
         }
         took = turns(2 * rounds, actions)  # short ones differ by more than what is looked for
-    return beside(took, "pass", STARTS)
+    return compare_rows(took, "pass", STARTS)
 
 
 # What a load imports counts in the peaks below, not as growth; OpenSSL alone would be 4 MiB.
@@ -107,13 +107,13 @@ def memory(rounds):
         return float(run_program(("-c", program + _PEAK, FILE), environment))
 
     grown = turns(runs, {kind: partial(growth, kind) for kind, *_ in GROWTH}, "MiB")
-    yield from beside(grown, "parse", GROWTH)
+    yield from compare_rows(grown, "parse", GROWTH)
     with tempfile.TemporaryDirectory() as folder:
         cached = partial(peak, _LIST, variables(folder))
         listing = {"first": partial(peak, _LIST), "second": cached}
         actions = {"pass": peak, "parse": partial(peak, _PARSE), **listing}
         took = turns(runs, actions, "MiB")
-    yield from beside(took, "pass", PEAKS)
+    yield from compare_rows(took, "pass", PEAKS)
 
 
 # Everything of the runtime that a package's tools need is there before the package is imported.
@@ -169,7 +169,7 @@ def generates(rounds):
         parse = f"import json; json.load(open({FILE!r}, 'rb'))"
         programs = {"parse": parse, "generate": command}
         took = turns(rounds, {key: partial(child, ("-c", code)) for key, code in programs.items()})
-        yield from beside(took, "parse", GENERATES)
+        yield from compare_rows(took, "parse", GENERATES)
         yield from _imports(rounds, output)
 
 
@@ -177,7 +177,7 @@ def _imports(rounds, output):
     runs = [_import_once(output) for _ in range(rounds + 1)]  # the first one compiles
     took = samples([{"pass": nothing, **marks} for nothing, marks, _ in runs])
     table = [(name, f"beyond the runtime: {name}", *goals) for name, goals in STEPS.items()]
-    first, *rows = beside(took, "pass", [("pass", "python -c pass"), *table])
+    first, *rows = compare_rows(took, "pass", [("pass", "python -c pass"), *table])
     yield first
     for number, row in enumerate(rows):
         grown = sorted(sizes[number] for _, _, sizes in runs[1:])[rounds // 2] / 2**20

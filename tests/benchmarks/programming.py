@@ -91,7 +91,7 @@ def application():
         return make_response({**person, "login": login, "name": login.title(), "location": "Here"})
 
     @app.post("/repos/octo/hello/issues/{number}/comments", status_code=201)
-    async def commented(number: int):
+    async def add_comment(number: int):
         issues[number]["comments"] += 1
         return make_response({"id": number})
 
@@ -118,10 +118,10 @@ async def _ready(toolset):
 
 def programs(rounds):
     with serve_application() as url:
-        yield from asyncio.run(_measured(rounds, url))
+        yield from asyncio.run(_measure_program(rounds, url))
 
 
-async def _measured(rounds, url):
+async def _measure_program(rounds, url):
     async with load_tools(GITHUB.file, settings=Settings(base_url=url)) as toolset:
         await _ready(toolset)
         code = toolset.code_tools(limits=CodeLimits(calls=CALLS))

@@ -6,7 +6,7 @@ import re
 _POINTERS = re.compile(r'"#/components/(\w+)/')
 
 
-def repeated(root, copies):
+def repeat_document(root, copies):
     """Return a document with so many copies of another one's path items and components.
 
     Each copy has paths, components, references and operationIds of its own, so that everything

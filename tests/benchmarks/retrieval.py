@@ -195,7 +195,7 @@ def plain_words(text):
     return re.findall(r"[a-z0-9]+", text.lower())
 
 
-def searched(toolset):
+def search_toolset(toolset):
     return lambda query: [hit.tool.name for hit in toolset.search(query, MOST)]
 
 
@@ -216,7 +216,7 @@ def of_needs(hit):
 
 WAYS = {
     "plain BM25": lambda toolset: PlainBM25(toolset).find_tools,
-    "search": searched,
+    "search": search_toolset,
     "search, needs": with_needs,
 }
 

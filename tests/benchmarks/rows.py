@@ -55,9 +55,9 @@ class Row:
     def cells(self):
         median, spread = self.sample.parts() if self.sample is not None else ("", "")
         ratio = "" if self.ratio is None else self.form.format(self.ratio)
-        return self.name, median, spread, ratio, ", ".join(map(self._judged, self.goals))
+        return self.name, median, spread, ratio, ", ".join(map(self._judge, self.goals))
 
-    def _judged(self, goal):
+    def _judge(self, goal):
         value = self.ratio
         if goal.unit:
             value = None if self.sample is None else self.sample.measured_in(goal.unit)
@@ -67,7 +67,7 @@ class Row:
         return f"{bound}: {'met' if goal.holds(value) else 'missed'}"
 
 
-def beside(took, base, table, prefix=""):
+def compare_rows(took, base, table, prefix=""):
     """Yield a row for each (key, title, goals …) of a table, as ratios to that of one key."""
     for key, title, *goals in table:
         ratio = None if key == base else took[key].over(took[base])

@@ -96,7 +96,7 @@ def asked_for(names):
     return asked
 
 
-def measured(asked):
+def measure_all(asked):
     ratios, older = {}, asked.older and asked.older.resolve()
     table = sections(asked.peers.resolve(), older)
     if asked.markdown:
@@ -131,13 +131,13 @@ def main(names=None):
     print(f"Python {platform.python_version()}, {os.cpu_count()} cores, load average {load}")
     print(mcp_servers.versions(mcp_servers.serving_programs(asked.peers.resolve())))
     print("CPU time: median (lowest-highest) of interleaved runs; differences under 15 % are noise")
-    ratios = measured(asked)
+    ratios = measure_all(asked)
     if asked.record:
         rows.write(RECORDED, ratios)
-    return _compared(ratios) if asked.guard else 0
+    return _report_worse(ratios) if asked.guard else 0
 
 
-def _compared(ratios):
+def _report_worse(ratios):
     recorded = rows.read(RECORDED)
     worse = rows.complaints(recorded, ratios)
     count = len(recorded.keys() & ratios.keys())

@@ -8,9 +8,9 @@ from pathlib import Path
 from processes import RESIDENT
 from published import DISCORD, STRIPE
 from pydantic_core import from_json, to_json
-from repeating import repeated
+from repeating import repeat_document
 from rows import POWER, Goal, Row
-from timing import exponent, run_program, samples, timed
+from timing import exponent, run_program, samples, time_action
 
 from openapi_tools import Settings, load_tools
 from openapi_tools.common.json_values import paused_gc
@@ -32,7 +32,7 @@ def scales(rounds):
             files = _copies(document, Path(folder))
             largest = max(files)
             data = {count: file.read_bytes() for count, file in files.items()}
-            runs = [_timed(data) for _ in range(max(rounds // 3, 2) + 1)]
+            runs = [_time_steps(data) for _ in range(max(rounds // 3, 2) + 1)]
             grown = {
                 ("memory", count): float(run_program(("-c", _GROWTH, str(file))))
                 for count, file in files.items()
@@ -51,11 +51,11 @@ def _copies(document, folder):
     files = {}
     for copies in sorted({max(round(count / each), 1) for count in OPERATIONS}):
         files[copies * each] = folder / f"{copies}.json"
-        files[copies * each].write_bytes(to_json(repeated(root, copies)))
+        files[copies * each].write_bytes(to_json(repeat_document(root, copies)))
     return files
 
 
-def _timed(documents):
+def _time_steps(documents):
     samples = {}
     for count, data in documents.items():
         names = ("parse", "load", "load, names, descriptions")
@@ -70,7 +70,7 @@ def _steps(data):
     again and again, and that grows with more than the size.
     """
     with paused_gc():
-        parse = timed(lambda: from_json(data))
+        parse = time_action(lambda: from_json(data))
     gc.collect()
     begin = time.process_time()
     toolset = load_tools(data, settings=LIMITS)

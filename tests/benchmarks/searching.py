@@ -11,8 +11,8 @@ from functools import partial
 from loading import variables
 from published import CORPUS, DISCORD, GITHUB, KUBERNETES, STRIPE, environment
 from pydantic_core import from_json
-from rows import Row, at_most, beside
-from timing import Sample, samples, timed
+from rows import Row, at_most, compare_rows
+from timing import Sample, samples, time_action
 
 from openapi_tools import OpenAPIToolsError, Toolset, load_tools
 from openapi_tools.search.costs import token_counter
@@ -51,20 +51,20 @@ def _indexes(rounds):
     runs = []
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(rounds + 1):
-            parse = timed(lambda: from_json(data))
+            parse = time_action(lambda: from_json(data))
             fresh = load_tools(GITHUB.file)
-            built = timed(partial(fresh.search, "issues"))
+            built = time_action(partial(fresh.search, "issues"))
             with environment(**variables(folder)):
                 load_tools(GITHUB.file).search("issues")
                 cached = load_tools(GITHUB.file)
-                read = timed(partial(cached.search, "issues"))
+                read = time_action(partial(cached.search, "issues"))
             runs.append({"parse": parse, "made": built, "read": read})
     table = (
         ("parse", "parse of the JSON"),
         ("made", "first search, with schemas, index, producers", at_most(800, "ms")),
         ("read", "first search, from the cache", at_most(20, "ms")),
     )
-    yield from beside(samples(runs), "parse", table, "GitHub: ")
+    yield from compare_rows(samples(runs), "parse", table, "GitHub: ")
 
 
 def _union():

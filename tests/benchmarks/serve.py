@@ -46,7 +46,7 @@ def starts(rounds, programs):
     ):
         documents = {"small": small, "github": GITHUB.file}
         actions, notes = {}, {}
-        for key, title, program, document in _started(programs):
+        for key, title, program, document in _list_programs(programs):
             if note := program.missing():
                 notes[title] = note
             else:
@@ -60,7 +60,7 @@ def starts(rounds, programs):
     seconds = samples([{key: took for key, (took, _) in run.items()} for run in runs])
     peaks = samples([{key: peak for key, (_, peak) in run.items()} for run in runs], "MiB")
     goals = {f"own {key}": goals for key, _, _, goals in _STARTS}
-    for key, title, *_ in _started(programs):
+    for key, title, *_ in _list_programs(programs):
         if title in notes:
             yield Row(title, note=notes[title])
             continue
@@ -73,7 +73,7 @@ def starts(rounds, programs):
         yield Row(title, peak, peak.over(peaks["bare"]), (_PEAK_GOAL,))
 
 
-def _started(programs):
+def _list_programs(programs):
     # Key, title, program and document of each start that is measured.
     yield "bare", programs["bare"].name, programs["bare"], "small"
     for owner in filter(programs.get, ("own", "older")):

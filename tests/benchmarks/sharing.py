@@ -14,7 +14,7 @@ from loading import variables
 from loopback import DOCUMENT, LoopbackServer
 from mcp_messages import LIST, MODERN, Connection, ToolCall
 from published import CORPUS, GITHUB
-from rows import Row, at_most, beside
+from rows import Row, at_most, compare_rows
 from timing import HAS_PROC, Sample, children_of, memory_of, run_program, samples
 
 sys.path.append(str(Path(__file__).parent.parent))
@@ -47,7 +47,7 @@ def shared_calls(rounds):
         return
     finally:
         server.close()
-    yield from beside(took, "memory", _SHARED)
+    yield from compare_rows(took, "memory", _SHARED)
 
 
 async def _call_in_turns(rounds, url, redis_url):

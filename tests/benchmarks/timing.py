@@ -62,12 +62,12 @@ def turns(rounds, actions, unit="s"):
     return samples(runs, unit)
 
 
-def interleaved(rounds, actions):
+def interleave(rounds, actions):
     """Return what each of some actions took, run in turn, with the garbage collector on."""
-    return turns(rounds, {name: partial(timed, action) for name, action in actions.items()})
+    return turns(rounds, {name: partial(time_action, action) for name, action in actions.items()})
 
 
-def timed(action):
+def time_action(action):
     gc.collect()
     begin = time.process_time()
     result = action()

@@ -101,13 +101,13 @@ SHOP = document(
 )
 
 
-def reordered(node, order):
+def reorder(node, order):
     """Return JSON-native data whose maps have another order."""
     if isinstance(node, list):
-        return [reordered(item, order) for item in node]
+        return [reorder(item, order) for item in node]
     if not isinstance(node, dict):
         return node
-    return {name: reordered(node[name], order) for name in order(node)}
+    return {name: reorder(node[name], order) for name in order(node)}
 
 
 def shuffle(seed, names):
@@ -132,7 +132,7 @@ async def test_the_order_of_a_map_does_not_quarantine(order, kind, part, tmp_pat
     else:
         generate_package(SHOP, tmp_path / "out", name="shop")
         path = tmp_path / "out" / "manifest.json"
-    other = reordered(SHOP, ORDERS[order])
+    other = reorder(SHOP, ORDERS[order])
     if part == "components":
         other = {**SHOP, "components": other["components"]}
 
@@ -147,7 +147,7 @@ async def test_the_order_of_a_map_does_not_quarantine(order, kind, part, tmp_pat
 
 
 def test_a_change_beside_an_order_is_reported_without_the_order(tmp_path):
-    other = reordered(SHOP, ORDERS["backwards"])
+    other = reorder(SHOP, ORDERS["backwards"])
     other["components"]["schemas"]["Order"]["properties"]["lines"]["maxItems"] = 5
     locks = [tool_lock.make_lock(load_tools(root)) for root in (SHOP, other)]
 

@@ -9,7 +9,7 @@ import jsonschema_rs
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from schema_pairs import VALUES, described, pairs
+from schema_pairs import VALUES, close_schema, pairs
 
 from openapi_tools.changes.schema_changes import compare_schemas
 from openapi_tools.changes.tool_changes import describe_difference
@@ -244,15 +244,15 @@ def test_what_was_taken_for_granted_in_a_circle_is_forgotten_when_it_fails():
     assert describe_changes(old, new)[0][1]
 
 
-def nested(inner):
+def nest(inner):
     for _ in range(200):
         inner = {"items": inner}
     return inner
 
 
 def test_deep_schemas_are_compared_as_wholes():
-    assert describe_changes(nested(TEXT), nested(TEXT)) == []
-    assert describe_changes(nested(TEXT), nested({})) == [("/*" * 50 + f" {UNKNOWN}", True)]
+    assert describe_changes(nest(TEXT), nest(TEXT)) == []
+    assert describe_changes(nest(TEXT), nest({})) == [("/*" * 50 + f" {UNKNOWN}", True)]
 
 
 def test_definitions_that_double_are_compared_once():
@@ -302,7 +302,7 @@ def test_what_is_not_breaking_refuses_nothing_that_was_valid(pair):
     try:
         was = jsonschema_rs.Draft202012Validator(old)
         is_now = jsonschema_rs.Draft202012Validator(new)
-        sent = jsonschema_rs.Draft202012Validator(described(old))
+        sent = jsonschema_rs.Draft202012Validator(close_schema(old))
     except jsonschema_rs.ValidationError:
         assume(condition=False)
     details = compare_schemas(old, new)

@@ -268,7 +268,7 @@ def test_an_installed_server_finds_its_application_from_any_folder(run, shop):
     assert server["args"][-4:] == ["serve", "shop_app:app", "--app-dir", str(shop.resolve())]
 
 
-async def until(expected, ask):
+async def ask_until(expected, ask):
     """Ask until the reply is the expected one, for ten seconds."""
     for _ in range(100):
         if (reply := await ask()) == expected:
@@ -290,17 +290,17 @@ async def ask_for_tools(client):
 async def edit_and_ask(client, shop):
     """Edit the application in several ways, and see each time what the client sees."""
     ask = partial(ask_for_tools, client)
-    await until((["get_z"], "z"), ask)
+    await ask_until((["get_z"], "z"), ask)
 
     (shop / "shop_plain.py").write_text(PLAIN.replace('else "z"', 'else "other"'))
-    await until((["get_z"], "other"), ask)
+    await ask_until((["get_z"], "other"), ask)
 
     (shop / "shop_plain.py").write_text("def f(:\n")
     await asyncio.sleep(1)
     assert await ask() == (["get_z"], "other")
 
     (shop / "shop_plain.py").write_text(PLAIN.replace("get_z", "get_last"))
-    await until((["get_last"], "z"), ask)
+    await ask_until((["get_last"], "z"), ask)
 
 
 async def test_a_changed_application_is_served_without_a_restart_over_stdio(shop):
@@ -332,10 +332,10 @@ async def test_a_changed_document_is_served_without_a_restart(tmp_path, museum):
                 return "list_things" in [tool.name for tool in (await client.list_tools()).tools]
 
             path.write_text(text.replace("listSpecialEvents", "listThings"))
-            await until(True, ask)
+            await ask_until(True, ask)
 
             path.write_text(text)
-            await until(False, ask)
+            await ask_until(False, ask)
 
 
 @pytest.mark.parametrize(

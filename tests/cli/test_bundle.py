@@ -440,11 +440,11 @@ def test_a_hostile_document_breaks_out_of_nothing(bundle, write, tmp_path, name)
         o[k] for o in manifest.get("user_config", {}).values() for k in ("title", "description")
     ]
     assert [line for line in texts if not line.isprintable()] == []
-    constants = ast.literal_eval(_assigned((folder / "server.py").read_text(), "OPTIONS"))
+    constants = ast.literal_eval(_find_expression((folder / "server.py").read_text(), "OPTIONS"))
     assert constants == ["--mode", "tools", "--transport", "stdio"]
 
 
-def _assigned(source, name):
+def _find_expression(source, name):
     """Return the expression that a module assigns to a name."""
     (node,) = (
         each.value

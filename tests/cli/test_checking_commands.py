@@ -273,7 +273,7 @@ def test_without_anything_to_mend_no_file_is_written(run, write, tmp_path):
     assert not (tmp_path / "mends.yaml").exists()
 
 
-def spoiled(root, number):
+def spoil_document(root, number):
     """Break what breaks in published documents: references, places, names of parameters."""
     spoils = [
         {"$ref": "#/components/parameters/gone"},
@@ -304,7 +304,7 @@ SKIPPED = [
 def test_published_documents_load_with_no_skip_once_they_are_fixed(run, tmp_path, name):
     path, mends = tmp_path / "api.json", tmp_path / "mends.yaml"
     root = yaml.safe_load((corpus.FOLDER / name).read_text())
-    edited = spoiled(root, SPOILED.index(name)) if name in SPOILED else root
+    edited = spoil_document(root, SPOILED.index(name)) if name in SPOILED else root
     path.write_text(json.dumps(edited, default=str))
     before = load_tools(path)
 

@@ -28,7 +28,7 @@ def api():
 def github(api):
     """The address of a server in front of it that answers 401 without the token."""
 
-    async def guarded(scope, receive, send):
+    async def guard(scope, receive, send):
         authorization = dict(scope["headers"]).get(b"authorization")
         if authorization == f"Bearer {TOKEN}".encode():
             await api(scope, receive, send)
@@ -37,7 +37,7 @@ def github(api):
         await send({"type": "http.response.start", "status": 401, "headers": headers})
         await send({"type": "http.response.body", "body": REFUSED})
 
-    with running(guarded) as url:
+    with running(guard) as url:
         yield url
 
 

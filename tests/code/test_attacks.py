@@ -170,7 +170,7 @@ async def run_to_end(code, program, context=None):
     return kind, result
 
 
-def children():
+def find_children():
     """Return the processes of this one that still run."""
     pids = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
@@ -209,7 +209,7 @@ async def test_a_program_ends_within_the_limits_and_its_calls_with_it(program, k
     toolset, code = load_code_tools(server)
     async with toolset:
         await code.call("run_code", {"code": "await get_user('no number')"})
-        before = children()  # with the process that checks programs
+        before = find_children()  # with the process that checks programs
         status, _ = await run_to_end(code, program)
         count = await wait_until_quiet(server)
         after = await code.call("run_code", {"code": "1 + 1"})
@@ -218,11 +218,11 @@ async def test_a_program_ends_within_the_limits_and_its_calls_with_it(program, k
     assert count <= LIMITS.calls
     assert not any(request.method == "DELETE" for request in server.requests)
     assert after.output == 2
-    assert children() <= before
+    assert find_children() <= before
 
 
 async def test_a_cancelled_run_ends_with_its_calls(server):
-    before = children()
+    before = find_children()
     toolset, code = load_code_tools(server)
     async with toolset:
         running = asyncio.create_task(
@@ -234,7 +234,7 @@ async def test_a_cancelled_run_ends_with_its_calls(server):
             await running
 
         assert await wait_until_quiet(server) == 1
-        assert children() <= before
+        assert find_children() <= before
 
 
 async def test_one_process_checks_programs_of_all_and_none_changes_the_next_check(server):
@@ -249,14 +249,14 @@ async def test_one_process_checks_programs_of_all_and_none_changes_the_next_chec
     ]
     toolset, code = load_code_tools(server)
     async with toolset:
-        before = children()
+        before = find_children()
         await code.call("run_code", {"code": wrong})
-        checkers = children() - before
+        checkers = find_children() - before
         for program in programs:
             await code.call("run_code", {"code": program})
             result = await code.call("run_code", {"code": wrong})
             assert "ine 1: 'no number': Argument to function get_user" in result.output
-            assert children() - before == checkers
+            assert find_children() - before == checkers
 
     assert len(checkers) == 1
     assert not server.requests
@@ -275,9 +275,9 @@ async def test_few_of_the_processes_stay_that_check_programs_at_once(server):
     toolset, code = load_code_tools(server)
     wrong = {"code": "await get_user('no number')"}
     async with toolset:
-        before = children()
+        before = find_children()
         results = await asyncio.gather(*(code.call("run_code", wrong) for _ in range(12)))
-        assert len(children() - before) <= 4
+        assert len(find_children() - before) <= 4
 
     assert all("Argument to function get_user" in result.output for result in results)
 
@@ -286,34 +286,34 @@ def test_the_process_that_checks_programs_ends_with_the_event_loop():
     async def run():
         toolset = load_tools(DOCUMENT)
         await toolset.code_tools(limits=LIMITS).call("run_code", {"code": "await get_user('x')"})
-        return children() - before
+        return find_children() - before
 
-    before = children()
+    before = find_children()
     assert len(asyncio.run(run())) == 1
-    assert children() <= before
+    assert find_children() <= before
 
 
 async def test_a_process_without_programs_to_check_ends(server, monkeypatch):
     monkeypatch.setattr("openapi_tools.code.type_check._IDLE_SECONDS", 0.3)
     toolset, code = load_code_tools(server)
     async with toolset:
-        before = children()
+        before = find_children()
         await code.call("run_code", {"code": "await get_user('no number')"})
-        assert len(children() - before) == 1
+        assert len(find_children() - before) == 1
         for _ in range(100):  # seconds on a busy machine
-            if children() <= before:
+            if find_children() <= before:
                 break
             await asyncio.sleep(0.1)
-        assert children() <= before
+        assert find_children() <= before
 
 
 async def test_a_killed_worker_is_an_error_and_the_next_program_runs(server):
     toolset, code = load_code_tools(server)
     async with toolset:
-        before = children()
+        before = find_children()
         running = asyncio.create_task(code.call("run_code", {"code": "await get_user(0)"}))
         await server.changed.wait()
-        for worker in children() - before:
+        for worker in find_children() - before:
             os.kill(int(worker), 9)
         result = await running
         after = await code.call("run_code", {"code": "1 + 1"})

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from documents import document, operation, with_body
-from elixir import GOLDEN, compile_project, evaluate, needs_elixir, unformatted
+from elixir import GOLDEN, check_format, compile_project, evaluate, needs_elixir
 from hostile_documents import hostile
 from packages import bytes_in
 
@@ -82,7 +82,7 @@ def test_hostile_documents_compile_and_are_laid_out_as_mix_format_does(tmp_path)
         generate(hostile(text), tmp_path / str(number))
 
         assert compile_project(tmp_path / str(number), tmp_path / "out") == ""
-    assert not unformatted(tmp_path)
+    assert not check_format(tmp_path)
 
 
 def test_what_the_helper_cannot_call_and_what_has_another_server_is_left_out(tmp_path):

@@ -282,14 +282,14 @@ async def test_a_large_response_is_an_error_and_a_long_text_is_cut(compiled, rec
 
 
 async def test_redirects_are_followed_inside_the_origin_only_and_only_for_reads(compiled, recorder):
-    def to(where: str) -> CannedResponse:
+    def redirect_to(where: str) -> CannedResponse:
         return CannedResponse(307, headers=[("Location", where)], body=b"")
 
-    recorder.responses += [to("/store/inventory/?a=1#b"), CannedResponse(body=b'"there"')]
+    recorder.responses += [redirect_to("/store/inventory/?a=1#b"), CannedResponse(body=b'"there"')]
     (followed,) = await call_tools(compiled, [("get_inventory", {})], base_url=recorder.url)
-    other = await one(compiled, recorder, to("http://127.0.0.2:9/x"))
-    posted = await one(compiled, recorder, to("/x"), name="place_order")
-    recorder.responses += [to(f"/{number}") for number in range(6)]
+    other = await one(compiled, recorder, redirect_to("http://127.0.0.2:9/x"))
+    posted = await one(compiled, recorder, redirect_to("/x"), name="place_order")
+    recorder.responses += [redirect_to(f"/{number}") for number in range(6)]
     (circle,) = await call_tools(compiled, [("get_inventory", {})], base_url=recorder.url)
 
     reason = "was redirected and that is not followed: "

@@ -6,7 +6,7 @@ import json
 import math
 
 import pytest
-from elixir import evaluate, needs_elixir, unformatted
+from elixir import check_format, evaluate, needs_elixir
 from hostile_documents import PAYLOADS
 from hypothesis import given
 from hypothesis import strategies as st
@@ -115,7 +115,7 @@ def test_the_layout_is_that_of_mix_format(tmp_path):
         text = f"def value{number} do\n  {write_elixir_literal(value, indent=2)}\nend\n"
         (tmp_path / f"{number}.ex").write_text(text, encoding="utf-8")
 
-    assert not unformatted(tmp_path)
+    assert not check_format(tmp_path)
 
 
 @given(value=JSON)
@@ -159,7 +159,7 @@ def test_a_long_text_stands_in_a_heredoc_or_below_its_key():
     assert write_elixir_literal({"key": "v" * 90}) == '%{\n  "key" =>\n    "' + "v" * 90 + '"\n}'
 
 
-def nested(levels):
+def nest(levels):
     value: object = 1
     for _ in range(levels):
         value = [value]
@@ -173,7 +173,7 @@ def nested(levels):
         ({"\udfff": 1}, "lone surrogate"),
         (math.inf, "not a number in Elixir"),
         (10**5000, "thousands of digits"),
-        (nested(200), "nests deeper than 100 levels"),
+        (nest(200), "nests deeper than 100 levels"),
     ],
     ids=["text", "key", "infinity", "digits", "depth"],
 )

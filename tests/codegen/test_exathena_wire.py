@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from corpus import entries, parameters
-from elixir import GOLDEN, compile_project, context, elixir, evaluate, needs_elixir, unformatted
+from elixir import GOLDEN, check_format, compile_project, context, elixir, evaluate, needs_elixir
 from servers import rows_bodies, rows_parts, rows_places, rows_query, rows_swagger
 from servers.documents import document
 from servers.wire import argument_names
@@ -120,7 +120,7 @@ async def test_published_documents_compile_without_warnings(entry, tmp_path):
     toolset = load_tools(entry.file)
 
     assert compile_project(tmp_path / "x", tmp_path / "out") == ""
-    assert not unformatted(tmp_path / "x")
+    assert not check_format(tmp_path / "x")
     assert len(report.tools) + len(report.skipped) == len(toolset) + len(toolset.skipped)
     assert len(report.tools) >= 0.9 * len(toolset)
     assert await schemas_of(tmp_path / "out") == {

@@ -16,7 +16,7 @@ from hostile_packages import (
     import_all,
 )
 from literal_values import TRICKY
-from packages import imported
+from packages import import_package
 
 from openapi_tools import Settings, load_tools
 from openapi_tools.codegen.output_state import sha256_of
@@ -28,7 +28,7 @@ TRICKY_ONES = {name: text for name, text in TRICKY.items() if name in PAYLOADS}
 SOME = {name: text for number, (name, text) in enumerate(PAYLOADS.items()) if number % 3 == 0}
 
 
-def outside(sandbox):
+def files_outside(sandbox):
     return {path for path in sandbox.rglob("*") if "out" not in path.relative_to(sandbox).parts}
 
 
@@ -37,7 +37,7 @@ def judge(texts, folder, layout):
     sandbox = folder / "a" / "b" / "sandbox"
     for name in ("x", "passwd", "museum_tools"):
         (sandbox / name).mkdir(parents=True)
-    before, wrong = outside(folder), {}
+    before, wrong = files_outside(folder), {}
     packages = []
     for number, (name, text) in enumerate(texts.items()):
         output = sandbox / "out" / str(number)
@@ -47,7 +47,7 @@ def judge(texts, folder, layout):
             assert_harmless(files_of(output), layout)
         except (AssertionError, SyntaxError) as error:
             wrong[name] = repr(error)
-    assert outside(folder) == before
+    assert files_outside(folder) == before
     for name, description in import_all(packages, folder / "cwd").items():
         if description != describe_toolset(load_tools(hostile(texts[name]))):
             wrong[name] = "what is read back is not what was loaded"
@@ -176,7 +176,7 @@ def test_a_class_is_found_by_its_own_name(tmp_path):
     source = document({f"/{n}": {"get": operation(operationId=n)} for n in ids})
     generate(source, tmp_path / "out")
 
-    with imported(tmp_path / "out", "museum_tools") as package:
+    with import_package(tmp_path / "out", "museum_tools") as package:
         classes = [name for name in dir(package) if name[0].isupper()]
         names = {name: getattr(package, name).name for name in classes}
 

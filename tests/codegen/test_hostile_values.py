@@ -114,7 +114,7 @@ def test_secrets_that_look_so_are_warned_of_and_not_shown(tmp_path):
 @pytest.mark.long
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_huge_and_deep_values_are_written_and_read(tmp_path, layout):
-    def nested(schema: Any, levels: int, kind: str) -> Any:
+    def nest(schema: Any, levels: int, kind: str) -> Any:
         for _ in range(levels):
             wrapped = {"items": schema} if kind == "array" else {"properties": {"p": schema}}
             schema = {"type": kind, **wrapped}
@@ -127,8 +127,8 @@ def test_huge_and_deep_values_are_written_and_read(tmp_path, layout):
         "default": {"type": "string", "default": "ab \"'\\\n" * 160_000},
         "enum": {"type": "string", "enum": [f"value {number}" for number in range(60_000)]},
         "numbers": {"enum": [*range(60_000), 10**4200, -(10**99), 1e308]},
-        "array": nested({"const": "x"}, 185, "array"),
-        "object": nested({"type": "string"}, 90, "object"),
+        "array": nest({"const": "x"}, 185, "array"),
+        "object": nest({"type": "string"}, 90, "object"),
         "keys": {"properties": {"k" * size: {} for size in (90, 900, 90_000)}},
     }
     paths = {

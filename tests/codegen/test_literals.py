@@ -80,7 +80,7 @@ def longest_line(code):
     return max(source_width(line) for line in code.split("\n"))
 
 
-def nested(levels, *, key=""):
+def nest(levels, *, key=""):
     value: Any = 1
     for _ in range(levels):
         value = {key: value} if key else [value]
@@ -163,7 +163,7 @@ def test_anything_else_is_refused(value):
 def test_a_value_nested_too_deep_is_refused(levels):
     for key in ("", "a", "k" * 95):
         with pytest.raises(TooDeep, match="nested too deeply"):
-            write_literal(nested(levels, key=key))
+            write_literal(nest(levels, key=key))
 
 
 def test_a_value_that_contains_itself_is_refused():
@@ -185,8 +185,8 @@ def test_an_integer_longer_than_a_line_is_refused(number):
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
-        (nested(401), "deeper than 400 levels"),
-        (nested(10_000), "recursion"),
+        (nest(401), "deeper than 400 levels"),
+        (nest(10_000), "recursion"),
         (10**5000, "4300 digits"),
         (float("nan"), "float"),
         ({1: 2}, "not the same"),
@@ -243,7 +243,7 @@ def assert_ruff_agrees(values):
     assert longest_line(source) <= 100
 
 
-def wrapped(value, levels, wrap):
+def wrap_often(value, levels, wrap):
     for _ in range(levels):
         value = wrap(value)
     return value
@@ -267,9 +267,9 @@ def depths():
     """Yield values nested up to where JSON text takes over, and beyond."""
     for levels in range(1, 30):
         for leaf in (1, "a", PROSE, PROSE * 3, [1, 2], {"aaa": "word " * 8}):
-            yield wrapped(leaf, levels, lambda value: [value])
-            yield wrapped(leaf, levels, lambda value: {"type": "object", "k": value})
-            yield wrapped(leaf, min(levels, 15), lambda value: (value,))
+            yield wrap_often(leaf, levels, lambda value: [value])
+            yield wrap_often(leaf, levels, lambda value: {"type": "object", "k": value})
+            yield wrap_often(leaf, min(levels, 15), lambda value: (value,))
 
 
 def test_ruff_agrees_with_the_tables():

@@ -67,7 +67,7 @@ def find_secrets(schema):
     return [*secret_warnings([ToolRecord("tool", "Text.", schema, Operation("GET", "/a"))])]
 
 
-def about(name, **schema):
+def find_secrets_of(name, **schema):
     return find_secrets({"type": "object", "properties": {name: schema}})
 
 
@@ -94,9 +94,9 @@ def about(name, **schema):
 def test_a_telling_value_or_a_mixed_word_under_a_telling_name_is_a_secret(name, value):
     warning = f"tool: the default or example of {name!r} looks like a secret."
     for keyword in ("default", "const", "example"):
-        assert about(name, **{keyword: value}) == [warning]
+        assert find_secrets_of(name, **{keyword: value}) == [warning]
     for keyword in ("examples", "enum"):
-        assert about(name, **{keyword: ["", value]}) == [warning]
+        assert find_secrets_of(name, **{keyword: ["", value]}) == [warning]
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_a_telling_value_or_a_mixed_word_under_a_telling_name_is_a_secret(name, 
     ],
 )
 def test_ordinary_words_are_none(name, schema):
-    assert about(name, **schema) == []
+    assert find_secrets_of(name, **schema) == []
 
 
 def test_a_value_is_found_at_any_depth_and_reported_once():

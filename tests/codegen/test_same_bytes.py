@@ -12,7 +12,7 @@ import pytest
 import yaml
 from documents import document
 from output_folders import marks
-from packages import SPECS, bytes_in, describe_tools, differences, imported
+from packages import SPECS, bytes_in, describe_tools, differences, import_package
 
 from openapi_tools import Select, generate_package, load_tools
 
@@ -107,7 +107,7 @@ def museum():
     return load_tools(SPECS_BY_NAME["museum"]).document
 
 
-def touched(before, after, output):
+def find_touched(before, after, output):
     """Return the files that generating `after` over `before` writes, removes or adds.
 
     The others keep more than their bytes: they are the very files that stood there.
@@ -128,10 +128,10 @@ def test_only_the_files_that_a_change_concerns_are_touched(museum, tmp_path):
     grown["paths"] = {"/shops": {"get": operation}, **grown["paths"]}
     files = {"README.md", "api_tools/index.py", "api_tools/tools_shops.py", "manifest.json"}
 
-    assert touched(museum, described, tmp_path) == {"manifest.json"}
-    assert touched(described, museum, tmp_path) == {"manifest.json"}
-    assert touched(museum, grown, tmp_path) == files
-    assert touched(grown, museum, tmp_path) == files
+    assert find_touched(museum, described, tmp_path) == {"manifest.json"}
+    assert find_touched(described, museum, tmp_path) == {"manifest.json"}
+    assert find_touched(museum, grown, tmp_path) == files
+    assert find_touched(grown, museum, tmp_path) == files
 
 
 @pytest.mark.long
@@ -141,7 +141,7 @@ def test_a_changed_definition_touches_the_one_place_where_it_stands(tmp_path):
     definition = changed["components"]["schemas"]["BaseCreateMessageCreateRequest"]
     definition["properties"]["flags"]["minimum"] = 0
 
-    assert touched(discord, changed, tmp_path) == {"api_tools/schemas.py", "manifest.json"}
+    assert find_touched(discord, changed, tmp_path) == {"api_tools/schemas.py", "manifest.json"}
 
 
 @pytest.mark.parametrize("name", [*USUAL, pytest.param("discord", marks=pytest.mark.long)])
@@ -153,7 +153,7 @@ def test_a_selection_changes_nothing_in_the_tools_that_are_left(name, tmp_path):
     package_of(path, tmp_path / "some", select=select)
     whole, selected = classes_in(tmp_path / "all"), classes_in(tmp_path / "some")
 
-    with imported(tmp_path / "some", "api_tools") as package:
+    with import_package(tmp_path / "some", "api_tools") as package:
         facts = describe_tools(package.load())
 
     assert differences(facts, describe_tools(loaded.select(select))) == []

@@ -9,7 +9,7 @@ import httpx
 import jsonschema
 import pytest
 from click.testing import CliRunner
-from packages import ROOT, Coordinator, describe_tools, imported
+from packages import ROOT, Coordinator, describe_tools, import_package
 
 from openapi_tools import Select, Settings, SettingsError, aload_tools, generate_package, load_tools
 from openapi_tools.cli import commands
@@ -114,7 +114,7 @@ def run_command(*arguments):
 def generated(tmp_path):
     """Generate a package with the configuration, and import it."""
     generate_package(DOCUMENT, tmp_path / "out", name="shaped_shops", config=CONFIG)
-    with imported(tmp_path / "out", "shaped_shops_tools") as package:
+    with import_package(tmp_path / "out", "shaped_shops_tools") as package:
         yield package
 
 
@@ -519,7 +519,7 @@ def test_generate_takes_the_configuration_of_a_row(row, written):
     result = run_command("generate")
 
     assert (result.exit_code, result.stderr) == (0, "")
-    with imported(written.parent / "out", "shops_tools") as package:
+    with import_package(written.parent / "out", "shops_tools") as package:
         assert [tool.name for tool in package.load()] == ["find"]
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import documents
 import httpx
 import pytest
-from packages import imported
+from packages import import_package
 
 from openapi_tools import generate_package, load_tools
 
@@ -77,52 +77,55 @@ def lacks(argument):
     return lambda tool: argument not in tool.input_schema["properties"]
 
 
-def about(tool="list_items", **fields):
+def table_of(tool="list_items", **fields):
     return {"tools": {tool: fields}}
 
 
 QUERY = {"q": "x"}
 ROWS = {
-    "name": Row(about(name="find"), "find", QUERY, "/items?q=x"),
+    "name": Row(table_of(name="find"), "find", QUERY, "/items?q=x"),
     "prefix": Row({"prefix": "my_"}, "my_list_items", QUERY, "/items?q=x"),
     "description": Row(
-        about(description="Look."), "list_items", QUERY, "/items?q=x",
+        table_of(description="Look."), "list_items", QUERY, "/items?q=x",
         is_visible=lambda tool: tool.description == "Look.",
     ),
-    "hide": Row(about(hide=["page"]), "list_items", QUERY, "/items?q=x", is_visible=lacks("page")),
+    "hide": Row(
+        table_of(hide=["page"]), "list_items", QUERY, "/items?q=x", is_visible=lacks("page"),
+    ),
     "fixed": Row(
-        about(fixed={"limit": 7}), "list_items", QUERY, "/items?q=x&limit=7",
+        table_of(fixed={"limit": 7}), "list_items", QUERY, "/items?q=x&limit=7",
         is_visible=lacks("limit"),
     ),
-    "defaults": Row(about(defaults={"q": "all"}), "list_items", {}, "/items?q=all"),
+    "defaults": Row(table_of(defaults={"q": "all"}), "list_items", {}, "/items?q=all"),
     "an argument's name": Row(
-        about(arguments={"q": {"name": "words"}}), "list_items", {"words": "x"}, "/items?q=x",
+        table_of(arguments={"q": {"name": "words"}}), "list_items", {"words": "x"}, "/items?q=x",
         is_visible=lacks("q"),
     ),
     "an argument's description": Row(
-        about(arguments={"q": {"description": "Words."}}), "list_items", QUERY, "/items?q=x",
+        table_of(arguments={"q": {"description": "Words."}}), "list_items", QUERY, "/items?q=x",
         is_visible=lambda tool: tool.input_schema["properties"]["q"]["description"] == "Words.",
     ),
     "media_type": Row(
-        about("add_item", media_type="application/x-www-form-urlencoded"), "add_item",
+        table_of("add_item", media_type="application/x-www-form-urlencoded"), "add_item",
         {"name": "a b"}, "/items", body="name=a+b",
     ),
     "fixed in a body": Row(
-        about("add_item", fixed={"size": 3}), "add_item", {"name": "a"}, "/items",
+        table_of("add_item", fixed={"size": 3}), "add_item", {"name": "a"}, "/items",
         body='{"name":"a","size":3}',
     ),
     "read_only": Row(
-        about("add_item", read_only=True), "add_item", {"name": "a"}, "/items", body='{"name":"a"}',
-        is_visible=lambda tool: tool.annotations["readOnlyHint"],
+        table_of("add_item", read_only=True), "add_item", {"name": "a"}, "/items",
+        body='{"name":"a"}', is_visible=lambda tool: tool.annotations["readOnlyHint"],
     ),
-    "destructive": Row(about(destructive=True), "list_items", QUERY, "/items?q=x"),
+    "destructive": Row(table_of(destructive=True), "list_items", QUERY, "/items?q=x"),
     "idempotent": Row(
-        about("add_item", idempotent=True), "add_item", {"name": "a"}, "/items", body='{"name":"a"}'
+        table_of("add_item", idempotent=True), "add_item", {"name": "a"}, "/items",
+        body='{"name":"a"}',
     ),
-    "timeout": Row(about(timeout=12.5), "list_items", QUERY, "/items?q=x"),
-    "wait": Row(about(wait=2.0), "list_items", QUERY, "/items?q=x"),
+    "timeout": Row(table_of(timeout=12.5), "list_items", QUERY, "/items?q=x"),
+    "wait": Row(table_of(wait=2.0), "list_items", QUERY, "/items?q=x"),
     "drop": Row(
-        about(answer={"drop": ["url", "n*"]}), "list_items", QUERY, "/items?q=x",
+        table_of(answer={"drop": ["url", "n*"]}), "list_items", QUERY, "/items?q=x",
         output=[{"id": item["id"]} for item in ITEMS],
     ),
     "answers": Row(
@@ -130,11 +133,11 @@ ROWS = {
         output=[{"id": item["id"], "name": item["name"]} for item in ITEMS],
     ),
     "fields": Row(
-        about(answer={"fields": "[].{n: name}"}), "list_items", QUERY, "/items?q=x",
+        table_of(answer={"fields": "[].{n: name}"}), "list_items", QUERY, "/items?q=x",
         output=[{"n": item["name"]} for item in ITEMS],
     ),
     "pages": Row(
-        about(pages={"style": "page", "argument": "page", "size": "limit"}), "list_items",
+        table_of(pages={"style": "page", "argument": "page", "size": "limit"}), "list_items",
         {**QUERY, "page": 2}, "/items?q=x&page=2",
     ),
     "select": Row({"select": {"names": ["list_*"]}}, "list_items", QUERY, "/items?q=x"),
@@ -192,7 +195,7 @@ async def outcome(surface, row, folder):
     client, sent = serving()
     if surface == "generated":
         generate_package(DOCUMENT, folder, name="optional", config=row.config)
-        with imported(folder, "optional_tools") as package:
+        with import_package(folder, "optional_tools") as package:
             definition, text = await describe_and_call(package.load(client=client), row)
     else:
         toolset = load_tools(DOCUMENT, config=row.config, client=client)

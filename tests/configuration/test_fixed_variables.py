@@ -5,7 +5,7 @@ import logging
 
 import pytest
 from documents import document, operation, with_body
-from packages import bytes_in, imported
+from packages import bytes_in, import_package
 
 from openapi_tools import Settings, SettingsError, load_tools
 from openapi_tools.generate import generate_package
@@ -119,7 +119,7 @@ async def test_a_generated_package_names_the_variable_and_reads_it(layout, recor
     written = b"".join(bytes_in(tmp_path / "out").values())
     assert SECRET.encode() not in written
     assert b"${SHOP_TOKEN}" in written
-    with imported(tmp_path / "out", "fixed_tools") as package:
+    with import_package(tmp_path / "out", "fixed_tools") as package:
         async with package.load(base_url=recorder.url) as toolset:
             assert (await toolset["do"].execute({})).success
     assert recorder.last.target == f"/x?token={SECRET}"

@@ -61,7 +61,7 @@ def path(style, explode, good, bad):
     return {"parameters": asked}, {"target": good}, {"target": bad}
 
 
-def headed(location, good, bad):
+def header_case(location, good, bad):
     asked = [parameter("p", location, {"type": "integer"})]
     return {"parameters": asked}, {"headers": good}, {"headers": bad}
 
@@ -145,12 +145,12 @@ JUDGED = {
     "path label, exploded": path("label", True, ".1.2", ".1.x"),
     "path matrix": path("matrix", False, ";id=1,2", ";id=1,x"),
     "path matrix, exploded": path("matrix", True, ";id=1;id=2", ";id=1;id=x"),
-    "header": headed("header", {"p": "7"}, {"p": "x"}),
-    "no header": headed("header", {"p": "7"}, {}),
-    "cookie": headed("cookie", {"cookie": "a=1; p=7"}, {"cookie": "p=x"}),
-    "no cookie": headed("cookie", {"cookie": "p=7"}, {}),
-    "cookie in quotes": headed("cookie", {"cookie": 'p="7"'}, {"cookie": 'p="x"'}),
-    "cookie, broken": headed("cookie", {"cookie": "p=%37; broken"}, {"cookie": 'p="7'}),
+    "header": header_case("header", {"p": "7"}, {"p": "x"}),
+    "no header": header_case("header", {"p": "7"}, {}),
+    "cookie": header_case("cookie", {"cookie": "a=1; p=7"}, {"cookie": "p=x"}),
+    "no cookie": header_case("cookie", {"cookie": "p=7"}, {}),
+    "cookie in quotes": header_case("cookie", {"cookie": 'p="7"'}, {"cookie": 'p="x"'}),
+    "cookie, broken": header_case("cookie", {"cookie": "p=%37; broken"}, {"cookie": 'p="7'}),
     "JSON": body(JSON, JSON, b'{"n": 1}', b'{"n": "x"}'),
     "+json": body("application/vnd.x+json", "application/vnd.x+json", b'{"n": 1}', b"{}"),
     "any type": body("*/*", JSON, b'{"n": 1}', b'{"n": "x"}'),

@@ -33,7 +33,7 @@ from amplifier_core.validation import ToolValidator
 from amplifier_core.validation.behavioral import ToolBehaviorTests
 from amplifier_core.validation.structural import ToolStructuralTests
 from obligations import GENERATED, NAMES, SPEC
-from packages import imported
+from packages import import_package
 from pet_shop import PNG
 from servers.recorder import CannedResponse
 
@@ -56,7 +56,7 @@ WITH_SPEC = {"spec": str(SPEC)}
 def package():
     """The generated package, and the entry point, which this tree only declares."""
     sys.modules["amplifier_module_tool_openapi"] = amplifier
-    with imported(GENERATED, "petstore_tools") as package:
+    with import_package(GENERATED, "petstore_tools") as package:
         yield package
 
 

@@ -57,12 +57,12 @@ class Model(FunctionInvocationLayer, BaseChatClient):
             Content.from_function_call(call_id=f"c{number}", name=name, arguments=arguments)
             for number, (name, arguments) in enumerate(calls)
         ] or [Content.from_text("done")]
-        return self._streamed(contents) if stream else self._whole(contents)
+        return self._stream(contents) if stream else self._whole(contents)
 
     async def _whole(self, contents):
         return ChatResponse(messages=[Message("assistant", contents)])
 
-    def _streamed(self, contents):
+    def _stream(self, contents):
         async def updates():
             for content in contents:
                 yield ChatResponseUpdate(role="assistant", contents=[content])

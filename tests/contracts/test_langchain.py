@@ -127,11 +127,11 @@ async def test_the_context_comes_from_the_run(shop, recorder):
 
         return Context(**MINE, approve=approve)
 
-    def sold(may_sell):
+    def run_sale(may_sell):
         config = {"configurable": {"may_sell": may_sell}}
         return run(shop, [call("sell_pet", petId=3)], config=config, context=context)
 
-    (refused,), (granted,) = await sold(False), await sold(True)
+    (refused,), (granted,) = await run_sale(False), await run_sale(True)
 
     assert (refused.status, refused.content) == ("error", "sell_pet was not approved.")
     assert granted.status == "success"

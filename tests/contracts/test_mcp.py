@@ -20,7 +20,7 @@ from openapi_tools.testing.conformance_tests import Seen
 pytest.importorskip("mcp", reason="mcp is not installed")
 
 from mcp import Client, MCPError, types
-from mcp_api import MODES, PARTIES, Api, Person, connected, texts
+from mcp_api import MODES, PARTIES, Api, Person, connect_client, texts
 
 REX = {"id": 1, "name": "Rex", "owner": None}
 ONE = {"/a": {"get": operation(operationId="a")}}
@@ -42,7 +42,7 @@ def mode(request):
 @pytest.fixture(params=["stdio", "http"])
 def connect(request, mode, api, tmp_path):
     """Connect a client to a process; in the test's own task, as the client wants it."""
-    return lambda **options: connected(request.param, mode, api, tmp_path, **options)
+    return lambda **options: connect_client(request.param, mode, api, tmp_path, **options)
 
 
 class OverMCP(Conformance):
@@ -50,11 +50,11 @@ class OverMCP(Conformance):
     test_a_context_gives_the_credentials = None  # calls carry the toolset's own
 
     def names(self, toolset):
-        async def listed():
+        async def list_tools():
             async with Client(create_server(toolset), mode=self.mode) as client:
                 return (await client.list_tools()).tools
 
-        return [tool.name for tool in asyncio.run(listed())]
+        return [tool.name for tool in asyncio.run(list_tools())]
 
     async def run_turns(self, toolset, *turns):
         async with Client(create_server(toolset), mode=self.mode) as client:
@@ -102,7 +102,7 @@ async def use_client(client):
 
 
 async def test_tools_have_all_hints_and_results_their_form(mode, api, tmp_path):
-    async with connected("memory", mode, api, tmp_path) as client:
+    async with connect_client("memory", mode, api, tmp_path) as client:
         listed, results, together, unknown, info = await use_client(client)
 
     hints = {
@@ -129,7 +129,7 @@ async def test_tools_have_all_hints_and_results_their_form(mode, api, tmp_path):
 
 @pytest.mark.long
 async def test_every_transport_reports_and_asks_the_same(connect, mode, api, tmp_path):
-    async with connected("memory", mode, api, tmp_path) as client:
+    async with connect_client("memory", mode, api, tmp_path) as client:
         expected = await use_client(client)
 
     person = Person()
@@ -163,7 +163,7 @@ async def test_progress_grows_from_one_notice_to_the_next(mode, api, tmp_path, m
     async def note(*notice):
         notices.append(notice)
 
-    async with connected("memory", mode, api, tmp_path) as client:
+    async with connect_client("memory", mode, api, tmp_path) as client:
         await client.call_tool("get_pet", {"id": 1}, progress_callback=note)
         assert notices == [], "a quick call tells nothing"
         monkeypatch.setattr(module, "_FIRST_PROGRESS", 0.01)
@@ -192,7 +192,7 @@ async def test_what_the_user_does_not_approve_is_not_sent(mode, why, api, tmp_pa
     arguments, message = REFUSALS[why]
     person = Person(why)
     options = {} if why == "nobody to ask" else {"elicitation_callback": person}
-    async with connected("memory", mode, api, tmp_path, ask=True, **options) as client:
+    async with connect_client("memory", mode, api, tmp_path, ask=True, **options) as client:
         result = await client.call_tool("delete_pet", arguments)
 
     assert result.is_error
@@ -206,7 +206,7 @@ async def test_a_client_that_fails_to_ask_has_not_approved(mode, api, tmp_path):
         return types.ErrorData(code=types.INTERNAL_ERROR, message="no window")
 
     options = {"ask": True, "elicitation_callback": answer}
-    async with connected("memory", mode, api, tmp_path, **options) as client:
+    async with connect_client("memory", mode, api, tmp_path, **options) as client:
         if mode == "legacy":
             result = await client.call_tool("delete_pet", {"id": 1})
             assert texts(result) == ["delete_pet was not approved."]
@@ -221,7 +221,7 @@ async def test_an_answer_is_good_for_the_call_that_was_asked_about_only(api, tmp
     async def never(*_):
         raise AssertionError("the test answers by itself")
 
-    async with connected(
+    async with connect_client(
         "memory", "auto", api, tmp_path, ask=True, elicitation_callback=never
     ) as client:
         call = client.session.call_tool

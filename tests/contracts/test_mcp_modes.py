@@ -12,7 +12,16 @@ pytest.importorskip("mcp", reason="mcp is not installed")
 import httpx2
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
-from mcp_api import COMMAND, MODES, Api, Person, connected, serve_process, texts, write_document
+from mcp_api import (
+    COMMAND,
+    MODES,
+    Api,
+    Person,
+    connect_client,
+    serve_process,
+    texts,
+    write_document,
+)
 
 WAYS = [
     *(("memory", mode) for mode in MODES),
@@ -32,7 +41,7 @@ async def api():
 async def test_a_client_finds_looks_at_and_calls_tools(transport, mode, api, tmp_path):
     person = Person()
     options = {"ask": True, "serve": "search", "elicitation_callback": person}
-    async with connected(transport, mode, api, tmp_path, **options) as client:
+    async with connect_client(transport, mode, api, tmp_path, **options) as client:
 
         async def call(name, **arguments):
             parameters = {"name": name, "arguments": arguments}
@@ -70,7 +79,7 @@ async def test_a_client_finds_looks_at_and_calls_tools(transport, mode, api, tmp
 async def test_a_client_runs_programs(transport, mode, api, tmp_path):
     person = Person()
     options = {"ask": True, "serve": "code", "elicitation_callback": person}
-    async with connected(transport, mode, api, tmp_path, **options) as client:
+    async with connect_client(transport, mode, api, tmp_path, **options) as client:
 
         async def run(*lines):
             result = await client.call_tool("run_code", {"code": "\n".join(lines)})
@@ -156,7 +165,7 @@ async def test_the_end_of_a_server_ends_its_programs(end, program, api, tmp_path
     for message in messages:
         process.stdin.write(f"{json.dumps({'jsonrpc': '2.0', **message})}\n".encode())
     await asyncio.wait_for(api.arrived.wait(), 30)
-    workers = children(process.pid)
+    workers = find_children(process.pid)
 
     if end == "closed input":
         process.stdin.close()
@@ -179,7 +188,7 @@ def alive(processes):
     return [each for each in processes if Path(f"/proc/{each}").exists()]
 
 
-def children(process):
+def find_children(process):
     """Return the processes that a process has started."""
     listed = Path(f"/proc/{process}/task").glob("*/children")
     return [int(number) for file in listed for number in file.read_text().split()]

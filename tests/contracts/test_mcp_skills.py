@@ -83,12 +83,12 @@ def create_skill_server(document=DOCUMENT, **options):
     return server
 
 
-def connected(server, *extensions, mode="auto"):
+def connect(server, *extensions, mode="auto"):
     return Client(server, mode=mode, extensions=list(extensions))
 
 
 async def test_a_client_reads_the_skill_of_a_server():
-    async with connected(create_skill_server(), Skills()) as client:
+    async with connect(create_skill_server(), Skills()) as client:
         listed = await list_skills(client)
         (entry,) = listed["skills"]
         one = await get_skill(client, entry["uri"])
@@ -110,7 +110,7 @@ async def test_a_client_reads_the_skill_of_a_server():
 
 
 async def test_examples_are_calls_of_tools_that_the_server_has():
-    async with connected(create_skill_server(), Skills()) as client:
+    async with connect(create_skill_server(), Skills()) as client:
         (entry,) = (await list_skills(client))["skills"]
         texts = await read_texts(client, entry)
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
@@ -126,7 +126,7 @@ async def test_examples_are_calls_of_tools_that_the_server_has():
 
 async def test_a_skill_has_only_what_its_client_may_see():
     server = create_skill_server(visible=lambda tool, _: tool.name.startswith("get_"))
-    async with connected(server, Skills()) as client:
+    async with connect(server, Skills()) as client:
         (entry,) = (await list_skills(client))["skills"]
         texts = await read_texts(client, entry)
 
@@ -142,7 +142,7 @@ async def test_tools_of_several_apis_are_one_skill_in_every_mode(mode):
     ways = {"tools": lambda: whole, "search": whole.meta_tools, "code": whole.code_tools}
     server = create_server(ways[mode]())
     add_skills(server)
-    async with connected(server, Skills()) as client:
+    async with connect(server, Skills()) as client:
         (entry,) = (await list_skills(client))["skills"]
         texts = await read_texts(client, entry)
 
@@ -152,7 +152,7 @@ async def test_tools_of_several_apis_are_one_skill_in_every_mode(mode):
 
 async def test_the_skill_follows_the_tools_of_the_server():
     server = create_skill_server()
-    async with connected(server, Skills()) as client:
+    async with connect(server, Skills()) as client:
         (before,) = (await list_skills(client))["skills"]
         await server.replace(load_tools(DOCUMENT).select({"names": ["get_pet"]}))
         (after,) = (await list_skills(client))["skills"]
@@ -166,9 +166,9 @@ async def test_the_skill_follows_the_tools_of_the_server():
 
 
 async def test_clients_that_do_not_ask_find_no_skill():
-    async with connected(create_skill_server()) as client:
+    async with connect(create_skill_server()) as client:
         listed = (await client.list_resources()).resources
-    async with connected(create_skill_server(), mode="legacy") as client:
+    async with connect(create_skill_server(), mode="legacy") as client:
         older = (await client.list_resources()).resources
         for ask in (list_skills, partial(get_skill, uri=URI)):
             with pytest.raises(MCPError) as raised:
@@ -184,7 +184,7 @@ async def test_clients_that_do_not_ask_find_no_skill():
     "uri", ["skill://pet", "skill://other/SKILL.md", "skill://pet/assets/openapi.json", ""]
 )
 async def test_an_unknown_skill_or_file_is_an_error_of_the_protocol(uri):
-    async with connected(create_skill_server(), Skills()) as client:
+    async with connect(create_skill_server(), Skills()) as client:
         for ask in (partial(get_skill, client), client.read_resource):
             with pytest.raises(MCPError) as raised:
                 await ask(uri)
@@ -195,7 +195,7 @@ async def test_files_of_calls_stay_resources_beside_the_skill(tmp_path):
     server = create_server(load_tools(DOCUMENT, download_dir=tmp_path))
     add_skills(server)
     await server.replace(load_tools(DOCUMENT, download_dir=tmp_path))
-    async with connected(server, Skills()) as client:
+    async with connect(server, Skills()) as client:
         listed = (await client.list_resources()).resources
         with pytest.raises(MCPError, match="file"):
             await client.read_resource("openapi-tools://files/none")
@@ -205,7 +205,7 @@ async def test_files_of_calls_stay_resources_beside_the_skill(tmp_path):
 
 @pytest.mark.parametrize("name", ["fence", "YAML", "headings", "HTML", "table"])
 async def test_a_hostile_document_breaks_out_of_nothing(name):
-    async with connected(create_skill_server(hostile(PAYLOADS[name])), Skills()) as client:
+    async with connect(create_skill_server(hostile(PAYLOADS[name])), Skills()) as client:
         (entry,) = (await list_skills(client))["skills"]
         texts = await read_texts(client, entry)
 
@@ -250,7 +250,7 @@ async def test_a_large_api_keeps_the_limits_of_the_extension():
     path = FOLDER / "github" / "api.github.com.json"
     if not path.is_file():
         pytest.skip(ABSENT)
-    async with connected(create_skill_server(path), Skills()) as client:
+    async with connect(create_skill_server(path), Skills()) as client:
         (entry,) = (await list_skills(client))["skills"]
 
     assert len(entry["resources"]) <= 512

@@ -40,7 +40,7 @@ def tools_of(handler, **settings):
     return load_tools(document(paths), settings=Settings(**settings), client=web)
 
 
-def filled(letter):
+def fill_object(letter):
     """Return the largest object of one such text that no cap of the tools cuts."""
     each = len(json.dumps(letter, ensure_ascii=False)) - 2
     return {"a": letter * ((LARGEST - 10) // each)}
@@ -66,7 +66,7 @@ def early(monkeypatch):
 @pytest.mark.long
 @pytest.mark.parametrize("letter", LETTERS)
 async def test_the_largest_response_arrives_whole(mode, letter):
-    value = filled(letter)
+    value = fill_object(letter)
 
     async with client_of(create_server(tools_of(respond_with(value))), mode) as client:
         result = await client.call_tool("a", {})
@@ -94,7 +94,7 @@ async def called_after_progress(value, mode, bound=1024 * 1024, **settings):
 @pytest.mark.parametrize("letter", LETTERS)
 @pytest.mark.usefixtures("early")
 async def test_after_progress_the_text_of_the_largest_response_arrives_whole(mode, letter):
-    value = filled(letter)
+    value = fill_object(letter)
 
     result = await called_after_progress(value, mode)
 
@@ -123,7 +123,7 @@ async def test_what_is_too_large_as_a_text_is_left_to_the_bound_of_the_client(mo
 
 
 async def test_a_question_does_not_wait_for_the_answer():
-    value = filled("漢")
+    value = fill_object("漢")
 
     toolset = tools_of(respond_with(value))
     toolset.add_input_guardrails([require_approval()])

@@ -21,7 +21,7 @@ CHUNKED = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encodi
 TYPE = "Content-Type: application/json"
 
 
-def chunked(*parts):
+def send_chunks(*parts):
     """Return a behaviour that responds in chunks, of which the last never comes."""
     data = CHUNKED + b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in parts)
 
@@ -77,8 +77,8 @@ CASES = {
         "https://cdn.example/f.zip and not followed",
         "redirect",
     ),
-    "half an object": Odd(chunked(b'{"id":7,', b'"name":"ha'), '{"id":7}', "timeout"),
-    "half a list": Odd(chunked(b'[{"id":7},', b'{"id":'), '{"id":7}', "", "get", code=3),
+    "half an object": Odd(send_chunks(b'{"id":7,', b'"name":"ha'), '{"id":7}', "timeout"),
+    "half a list": Odd(send_chunks(b'[{"id":7},', b'{"id":'), '{"id":7}', "", "get", code=3),
 }
 
 

@@ -34,7 +34,7 @@ def call(name, call_id="1", arguments=None):
     )
 
 
-def done():
+def final_message():
     part = ResponseOutputText(type="output_text", text="Done.", annotations=[])
     return ResponseOutputMessage(
         id="msg", type="message", role="assistant", status="completed", content=[part]
@@ -48,7 +48,7 @@ class Scripted(Model):
         self.left = list(script)
 
     async def get_response(self, *_args, **_options):
-        output = self.left.pop(0) if self.left else [done()]
+        output = self.left.pop(0) if self.left else [final_message()]
         return ModelResponse(output=output, usage=Usage(), response_id=None)
 
     def stream_response(self, *_args, **_options):

@@ -5,7 +5,7 @@ import json
 import httpx
 import pytest
 from corpus import entries, parameters
-from pet_shop import BIG, published
+from pet_shop import BIG, published_sources
 from tools.handlers import load_with_handler
 
 from openapi_tools import Settings, load_tools
@@ -14,7 +14,7 @@ from openapi_tools.testing import sample
 pytestmark = [pytest.mark.long, pytest.mark.untraced]
 
 
-@pytest.fixture(scope="module", params=published(), ids=lambda path: path.name)
+@pytest.fixture(scope="module", params=published_sources(), ids=lambda path: path.name)
 def toolset(request):
     """The tools of a document, told whole."""
     settings = {"base_url": "http://localhost", "definitions": "full", "definition_bytes": 0}

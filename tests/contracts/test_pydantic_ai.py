@@ -28,7 +28,7 @@ def call(name, call_id="1", /, **args):
     return ToolCallPart(name, args, call_id)
 
 
-def scripted(*script):
+def script_model(*script):
     """Return a model that makes these calls, turn by turn."""
     left = list(script)
 
@@ -38,7 +38,7 @@ def scripted(*script):
     return FunctionModel(say)
 
 
-def returned(messages):
+def returned_texts(messages):
     """Return what the model was told of its calls."""
     return [
         part
@@ -50,9 +50,9 @@ def returned(messages):
 
 
 async def run(toolset, *script, deps=None, **options):
-    agent = Agent(scripted(*script), tools=to_tools(toolset, **options), deps_type=object)
+    agent = Agent(script_model(*script), tools=to_tools(toolset, **options), deps_type=object)
     ended = await agent.run("Go.", deps=deps)
-    return returned(ended.all_messages())
+    return returned_texts(ended.all_messages())
 
 
 class TestPydanticAI(Asking):
@@ -69,7 +69,7 @@ class TestPydanticAI(Asking):
         waiting = asked.output.approvals
 
         async def answer(yes):
-            parts = await granted(agent, asked, **{one.tool_call_id: yes for one in waiting})
+            parts = await grant(agent, asked, **{one.tool_call_id: yes for one in waiting})
             return [part.content for part in parts]
 
         return [one.tool_name for one in waiting], answer
@@ -94,13 +94,13 @@ class TestPydanticAI(Asking):
 async def test_what_was_said_can_be_stored_and_read_again(shop, recorder):
     recorder.responses += [pet_response(3), PHOTO]
     script = [[call("get_pet", petId=3), call("get_photo", "2", petId=3)]]
-    agent = Agent(scripted(*script), tools=to_tools(shop))
+    agent = Agent(script_model(*script), tools=to_tools(shop))
 
     messages = (await agent.run("Go.")).all_messages()
     stored = ModelMessagesTypeAdapter.dump_json(messages)
 
-    again = returned(ModelMessagesTypeAdapter.validate_json(stored))
-    assert [part.content for part in again] == [part.content for part in returned(messages)]
+    again = returned_texts(ModelMessagesTypeAdapter.validate_json(stored))
+    assert [part.content for part in again] == [part.content for part in returned_texts(messages)]
     assert again[0].metadata["status"] == 200
 
 
@@ -151,14 +151,14 @@ async def test_arguments_that_are_no_object_are_an_error_in_words_and_end_no_run
 
 def approving(toolset, *script, **options):
     tools, outputs = to_tools(toolset, **options), [str, DeferredToolRequests]
-    return Agent(scripted(*script), tools=tools, output_type=outputs, deps_type=object)
+    return Agent(script_model(*script), tools=tools, output_type=outputs, deps_type=object)
 
 
-async def granted(agent, asked, **approvals):
+async def grant(agent, asked, **approvals):
     """Return what the model is told once the questions of a run are answered."""
     results = DeferredToolResults(approvals=approvals)
     ended = await agent.run(message_history=asked.all_messages(), deferred_tool_results=results)
-    return returned(ended.new_messages())
+    return returned_texts(ended.new_messages())
 
 
 async def test_the_context_comes_from_the_run(shop, recorder):
@@ -196,12 +196,12 @@ async def test_a_call_is_deferred_once_it_can_be_made(shop, recorder, way):
     agent = approving(shop, wrong, right, **options)
 
     asked = await agent.run("Go.")
-    (refused,) = returned(asked.all_messages())
+    (refused,) = returned_texts(asked.all_messages())
     assert refused.content == "/petId: expected an integer, got 'x' (a string)."
     assert [part.tool_call_id for part in asked.output.approvals] == ["2"]
     assert recorder.requests == []
 
-    (part,) = await granted(agent, asked, **{"2": True})
+    (part,) = await grant(agent, asked, **{"2": True})
     assert part.outcome == "success"
     assert [request.target for request in recorder.requests] == ["/pets/3"]
 
@@ -228,9 +228,9 @@ async def test_a_call_that_nobody_approves_here_is_denied(shop, recorder):
     """A guardrail that was added after the tools had been made asks the context, or refuses."""
     functions = to_tools(shop)
     shop.add_input_guardrails([require_approval()])
-    agent = Agent(scripted([call("sell_pet", petId=3)]), tools=functions)
+    agent = Agent(script_model([call("sell_pet", petId=3)]), tools=functions)
 
-    (part,) = returned((await agent.run("Go.")).all_messages())
+    (part,) = returned_texts((await agent.run("Go.")).all_messages())
 
     assert part.content == "sell_pet needs approval, but approval is not configured."
     assert recorder.requests == []

@@ -16,7 +16,7 @@ from typing import Protocol, runtime_checkable
 import jsonschema
 import pytest
 from obligations import GENERATED, KINDS, ROOT, module, petstore
-from packages import Coordinator, imported
+from packages import Coordinator, import_package
 from servers.recorder import CannedResponse
 
 from openapi_tools import SettingsError, ToolCall, ToolResult
@@ -249,7 +249,7 @@ def test_00x_the_entry_point_of_the_package_is_its_mount(folder):
     if folder is ROOT:
         mount_function = getattr(import_module(place), function)
     else:
-        with imported(folder, place) as package:
+        with import_package(folder, place) as package:
             mount_function = getattr(package, function)
     assert inspect.iscoroutinefunction(mount_function)
     assert list(inspect.signature(mount_function).parameters) == ["coordinator", "config"]

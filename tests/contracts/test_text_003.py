@@ -7,7 +7,7 @@ import json
 import pytest
 from jsonschema import Draft202012Validator
 from obligations import GENERATED, KINDS, petstore
-from packages import imported
+from packages import import_package
 from pet_shop import PHOTO, PNG
 from servers.recorder import CannedResponse
 
@@ -135,13 +135,13 @@ def noting(steps, failing=(), base=OperationTool):
     """Return what a subclass overrides: it notes each step, and fails where it should."""
 
     def step(name):
-        async def noted(self, subject, context):
+        async def note_step(self, subject, context):
             steps.append((name, type(subject).__name__, context))
             if name in failing:
                 raise LookupError(name)
             return await getattr(base, name)(self, subject, context)
 
-        return noted
+        return note_step
 
     return {name: step(name) for name in STEPS}
 
@@ -150,7 +150,7 @@ def noting(steps, failing=(), base=OperationTool):
 def make_tool(recorder):
     """Makes a tool of a subclass with these members."""
     recorder.response = PETS_RESPONSE
-    with imported(GENERATED, "petstore_tools") as package:
+    with import_package(GENERATED, "petstore_tools") as package:
         session = open_session(Settings(base_url=recorder.url, anonymous=True))
         yield lambda **attributes: type("Sub", (package.FindPetsByStatus,), attributes)(session)
 

@@ -27,7 +27,7 @@ _ROUND = settings(
 )
 
 
-def _spent():
+def _spent_seconds():
     """Return the seconds of CPU that this process and those that it started have taken."""
     return sum(os.times()[:4])
 
@@ -42,9 +42,9 @@ class Harness(NamedTuple):
 
     def spend(self, seconds=SECONDS):
         """Try cases until the time is over; the number of rounds."""
-        end = _spent() + seconds
+        end = _spent_seconds() + seconds
         number = 0
-        while number == 0 or _spent() < end:
+        while number == 0 or _spent_seconds() < end:
             tried = settings(_ROUND, max_examples=self.examples)(given(self.cases)(self.check))
             seed(number)(tried)()
             number += 1

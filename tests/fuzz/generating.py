@@ -57,7 +57,7 @@ def check_packages(plans):
         packages = []
         for (name, source), one in zip(sources.items(), plans, strict=True):
             output = folder / "out" / name
-            if _generated(source, output, one.layout):
+            if _generate(source, output, one.layout):
                 assert_harmless(files_of(output), one.layout)
                 packages.append((name, output, "museum_tools"))
         assert [path.name for path in folder.iterdir()] in ([], ["out"])
@@ -67,7 +67,7 @@ def check_packages(plans):
             )
 
 
-def _generated(source, output, layout):
+def _generate(source, output, layout):
     """Generate a package; whether there is one."""
     started = time.process_time()
     with nothing_reached(output.parents[1]):

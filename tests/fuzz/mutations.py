@@ -64,7 +64,7 @@ class Tampered(NamedTuple):
         """Return it as a value."""
         root = copy.deepcopy(seeds.value(self.seed))
         for move in self.moves:
-            root = _moved(root, move)
+            root = _apply_move(root, move)
         return root
 
     def data(self):
@@ -129,7 +129,7 @@ def _places(root):
     return places
 
 
-def _moved(root, move):
+def _apply_move(root, move):
     places = _places(root)
     if not places:
         return root

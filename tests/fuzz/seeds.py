@@ -84,7 +84,7 @@ _TREE = {
 }  # fmt: skip
 
 
-def _styled():
+def _style_operation():
     """Return an operation for each style and shape of a parameter, beside another parameter."""
     paths = {}
     beside = {"name": "y", "in": "query", "schema": {}}
@@ -103,7 +103,7 @@ def every_style():
 
     All of them need every kind of credentials.
     """
-    paths = _styled()
+    paths = _style_operation()
     for kind, shape in itertools.product(MEDIA_TYPES, SHAPES):
         paths[f"/{kind}/{shape}"] = {"post": taking(kind, SHAPES[shape])}
     properties = {"a": {}, "b": _ANY, "f": {"type": "string", "contentMediaType": "image/png"}}

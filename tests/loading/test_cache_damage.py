@@ -56,7 +56,7 @@ def check(folder, change):
         path.write_bytes(data)
 
 
-def swapped(data, one, other):
+def swap_pages(data, one, other):
     """Let two pages change places, as file systems may leave them after a crash."""
     pages = [data[start : start + 16384] for start in range(0, len(data), 16384)]
     one, other = one % len(pages), other % len(pages)
@@ -64,21 +64,21 @@ def swapped(data, one, other):
     return b"".join(pages)
 
 
-def flipped(data, at, mask):
+def flip_bits(data, at, mask):
     at %= len(data)
     return data[:at] + bytes([data[at] ^ mask]) + data[at + 1 :]
 
 
 DAMAGE = {
     "a wrong byte": st.builds(
-        lambda at, mask: lambda data: flipped(data, at, mask), PLACES, st.integers(1, 255)
+        lambda at, mask: lambda data: flip_bits(data, at, mask), PLACES, st.integers(1, 255)
     ),
     "cut, whatever follows": st.builds(
         lambda at, tail: lambda data: data[: at % len(data)] + tail, PLACES, st.binary(max_size=50)
     ),
     "anything": st.binary(max_size=200).map(lambda anything: lambda _: anything),
     "pages that changed places": st.builds(
-        lambda one, other: lambda data: swapped(data, one, other), PLACES, PLACES
+        lambda one, other: lambda data: swap_pages(data, one, other), PLACES, PLACES
     ),
 }
 

@@ -65,7 +65,7 @@ def login_page(_):
     return SiteResponse(b"<!DOCTYPE html><html><title>Log in</title></html>")
 
 
-def behind(wall):
+def serve_behind(wall):
     """Give the document to whoever brings a token, in whatever place."""
 
     def respond(asked: Asked) -> SiteResponse:
@@ -100,7 +100,7 @@ def by_identity(asked):
     ],
 )
 def test_a_credential_with_its_own_scheme_fetches_a_document_behind_a_login(credential, wall):
-    with Site(behind(wall)) as site:
+    with Site(serve_behind(wall)) as site:
         toolset = load(site, "openapi.json?v=1", credentials={"me": credential})
 
     assert names(toolset) == ["one"]
@@ -147,7 +147,7 @@ def test_both_of_two_schemes_that_are_required_together_fetch_the_document():
     ids=["auth", "headers"],
 )
 async def test_a_client_fetches_the_document_with_what_it_brings(brings):
-    with Site(behind(log_in)) as site:
+    with Site(serve_behind(log_in)) as site:
         async with httpx.AsyncClient(**brings) as client:
             toolset = await aload_tools(f"{site.url}/openapi.json", client=client)
 
@@ -191,7 +191,7 @@ async def test_a_client_with_an_open_connection_fetches_the_document_in_its_even
 
 
 def test_a_named_origin_gets_the_credential_at_once():
-    with Site(behind(log_in)) as site:
+    with Site(serve_behind(log_in)) as site:
         for named in ({"credential_origins": site.url}, {"base_url": f"{site.url}/other"}):
             toolset = load(site, credentials={"me": BEARER}, settings=Settings(**named))
             assert names(toolset) == ["one"]
@@ -213,7 +213,7 @@ def test_a_place_for_documents_of_apis_elsewhere_gets_no_credential(credentials)
 
 def test_credentials_for_another_origin_do_not_fetch_the_document_and_the_error_names_both():
     settings = Settings(credential_origins="https://api.example.com")
-    with Site(behind(log_in)) as site, pytest.raises(SourceError) as caught:
+    with Site(serve_behind(log_in)) as site, pytest.raises(SourceError) as caught:
         load(site, credentials={"me": BEARER}, settings=settings)
 
     assert [token_of(asked) for asked in site.asked] == [""]

@@ -14,7 +14,7 @@ ADDRESS = {"type": "object", "properties": {"city": STRING}, "required": ["city"
 HOME = {"home": {"city": "Bonn"}}
 
 
-def pasted(key="$defs", definition=ADDRESS, name="Address"):
+def paste_definition(key="$defs", definition=ADDRESS, name="Address"):
     reference = {"$ref": f"#/{key}/{name}"}
     return {"type": "object", "properties": {"home": reference}, key: {name: definition}}
 
@@ -30,10 +30,12 @@ CHAIN = {
     "$defs": {"A": {"type": "object", "properties": {"city": {"$ref": "#/$defs/C"}}}, "C": STRING},
 }
 DOCUMENTS = {
-    "$defs in a body": document(with_body(pasted())),
-    "definitions in a body": document(with_body(pasted("definitions")), openapi="3.0.3"),
-    "3.2": document(with_body(pasted()), openapi="3.2.0"),
-    "a component": document(with_body(component("P")), components={"schemas": {"P": pasted()}}),
+    "$defs in a body": document(with_body(paste_definition())),
+    "definitions in a body": document(with_body(paste_definition("definitions")), openapi="3.0.3"),
+    "3.2": document(with_body(paste_definition()), openapi="3.2.0"),
+    "a component": document(
+        with_body(component("P")), components={"schemas": {"P": paste_definition()}}
+    ),
     "a definition that names another": document(with_body(CHAIN)),
     "an outer schema has it": document(
         with_body(
@@ -46,9 +48,9 @@ DOCUMENTS = {
             }
         )
     ),
-    "$defs in Swagger 2.0": document(of_2(pasted()), openapi="2.0"),
+    "$defs in Swagger 2.0": document(of_2(paste_definition()), openapi="2.0"),
     "definitions in Swagger 2.0": document(
-        of_2(pasted("definitions")), openapi="2.0", definitions={"Other": STRING}
+        of_2(paste_definition("definitions")), openapi="2.0", definitions={"Other": STRING}
     ),
     "a name that is escaped": document(
         with_body(
@@ -90,7 +92,7 @@ def test_the_warning_has_the_place_of_the_definition():
 
 
 def test_equal_references_mean_the_definitions_around_them():
-    one, two = pasted(definition={"type": "integer"}), pasted(definition=STRING)
+    one, two = paste_definition(definition={"type": "integer"}), paste_definition(definition=STRING)
     paths = {
         path: {"post": operation(requestBody={"content": {"application/json": {"schema": schema}}})}
         for path, schema in (("/one", one), ("/two", two))
@@ -106,7 +108,7 @@ def test_equal_references_mean_the_definitions_around_them():
 
 
 def test_two_schemas_side_by_side_in_one_body_keep_their_own():
-    one, two = pasted(definition={"type": "integer"}), pasted(definition=STRING)
+    one, two = paste_definition(definition={"type": "integer"}), paste_definition(definition=STRING)
     (tool,) = load_tools(
         document(with_body({"type": "object", "properties": {"a": one, "b": two}}))
     )
@@ -149,7 +151,9 @@ def test_a_parameter_may_have_definitions():
 
 
 def test_the_document_itself_counts_first():
-    root = document(of_2(pasted("definitions")), openapi="2.0", definitions={"Address": STRING})
+    root = document(
+        of_2(paste_definition("definitions")), openapi="2.0", definitions={"Address": STRING}
+    )
 
     toolset = load_tools(root)
 
@@ -167,7 +171,7 @@ def test_a_name_that_is_nowhere_still_skips_the_operation():
 
 
 def test_a_definition_in_another_file_is_found_there(tmp_path):
-    (tmp_path / "schemas.json").write_text(json.dumps({"Person": pasted()}))
+    (tmp_path / "schemas.json").write_text(json.dumps({"Person": paste_definition()}))
     root = document(with_body({"$ref": "schemas.json#/Person"}))
     (tmp_path / "api.json").write_text(json.dumps(root))
 
@@ -189,8 +193,8 @@ def test_a_cached_document_finds_it_too(eager, tmp_path):
 
 
 async def test_the_mock_reads_such_a_document_and_finds_nothing_wrong():
-    success = {"description": "ok", "content": {"application/json": {"schema": pasted()}}}
-    root = document(with_body(pasted()), servers=[{"url": "https://api.example.com"}])
+    success = {"description": "ok", "content": {"application/json": {"schema": paste_definition()}}}
+    root = document(with_body(paste_definition()), servers=[{"url": "https://api.example.com"}])
     root["paths"]["/x"]["post"]["responses"] = {"200": success}
     mock = mock_api(root)
 

@@ -15,7 +15,7 @@ from openapi_tools.common.visible_text import StableNames, argument_names, short
 TOOL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}")
 
 
-def named(*candidates, prefix=""):
+def names_for(*candidates, prefix=""):
     return tool_names(candidates, prefix)
 
 
@@ -40,7 +40,7 @@ def named(*candidates, prefix=""):
     ],
 )
 def test_an_operation_id_becomes_words_joined_by_underscores(operation_id, name):
-    assert named((operation_id, "GET", "/users/{id}/posts")) == [name]
+    assert names_for((operation_id, "GET", "/users/{id}/posts")) == [name]
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_an_operation_id_becomes_words_joined_by_underscores(operation_id, name)
     ["größe", "日本", "🚀", "\u202ex", "a\u200bb", "ﬁle", "\U0001d420\U0001d41e\U0001d42d"],
 )
 def test_an_id_that_loses_characters_gets_a_hash(operation_id):
-    (name,) = named((operation_id, "GET", "/x"))
+    (name,) = names_for((operation_id, "GET", "/x"))
 
     assert TOOL.fullmatch(name)
     assert re.search(r"_[0-9a-f]{6}$", name)
@@ -57,14 +57,16 @@ def test_an_id_that_loses_characters_gets_a_hash(operation_id):
 def test_long_ids_are_cut_to_different_names_within_64_characters():
     long = "a_very_long_operation_id_that_goes_on_and_on_" * 3
 
-    names = named((long + "one", "GET", "/one"), (long + "two", "GET", "/two"), prefix="github_")
+    names = names_for(
+        (long + "one", "GET", "/one"), (long + "two", "GET", "/two"), prefix="github_"
+    )
 
     assert len(set(names)) == 2
     assert all(TOOL.fullmatch(name) and name.startswith("github_a_very") for name in names)
 
 
 def test_ids_that_differ_by_case_only_get_different_names_in_lower_case():
-    names = named(("getPet", "GET", "/a"), ("GetPet", "GET", "/b"), ("get_pet", "GET", "/c"))
+    names = names_for(("getPet", "GET", "/a"), ("GetPet", "GET", "/b"), ("get_pet", "GET", "/c"))
 
     assert names[0] == "get_pet", "the first one gets the name"
     assert len({name.lower() for name in names}) == 3
@@ -73,16 +75,16 @@ def test_ids_that_differ_by_case_only_get_different_names_in_lower_case():
 def test_appending_an_operation_does_not_rename_another_one():
     before = [("list", "GET", "/a"), ("listAll", "GET", "/b"), ("", "GET", "/c")]
 
-    after = named(*before, ("list", "GET", "/d"), ("list_all", "GET", "/e"), ("", "GET", "/c/"))
+    after = names_for(*before, ("list", "GET", "/d"), ("list_all", "GET", "/e"), ("", "GET", "/c/"))
 
     assert after[0] == "list"
-    assert after[2] == named(*before)[2]
+    assert after[2] == names_for(*before)[2]
     assert len(set(after)) == len(after)
 
 
 def test_names_depend_on_method_and_path_only_where_they_collide():
-    first = named(("x", "GET", "/a"), ("x", "GET", "/b"), ("x", "GET", "/c"))
-    second = named(("x", "GET", "/a"), ("x", "GET", "/c"))
+    first = names_for(("x", "GET", "/a"), ("x", "GET", "/b"), ("x", "GET", "/c"))
+    second = names_for(("x", "GET", "/a"), ("x", "GET", "/c"))
 
     assert first[2] == second[1], "alike, whether or not there is a second"
 
@@ -117,7 +119,7 @@ def test_arguments_keep_their_names_where_every_provider_takes_them(wires, names
 DRAWN = settings(max_examples=300, deadline=None, database=None, derandomize=True)
 
 
-def _routed(router, *routes):
+def _add_routes(router, *routes):
     """Add functions of these names at these paths."""
     for method, path, name in routes:
 
@@ -132,7 +134,7 @@ def _routed(router, *routes):
 def application():
     """Return an application with routers inside one another."""
     app = FastAPI(title="Shop", version="1")
-    _routed(
+    _add_routes(
         app,
         ("GET", "/", "root"),
         ("GET", "/items/", "read_items"),
@@ -140,21 +142,21 @@ def application():
         ("GET", "/files/{file_path:path}", "read_file"),
         ("GET", "/v1.0/status-page", "status"),
     )
-    users = _routed(
+    users = _add_routes(
         APIRouter(prefix="/users"),
         ("GET", "", "list_users"),
         ("GET", "/{user_id}/items/{item_id}", "read_item_of_user"),
         ("GET", "/me", "read"),
         ("GET", "/search", "search"),
     )
-    admin = _routed(
+    admin = _add_routes(
         APIRouter(prefix="/admin"),
         ("POST", "/{deployment:path}/chat/completions", "chat_completion"),
         ("GET", "/search", "search"),
         ("GET", "/me", "_private"),
         ("POST", "/a_very_long_path_that_goes_on_and_on/and_on", "reset_the_counters"),
     )
-    admin.include_router(_routed(APIRouter(prefix="/deep"), ("GET", "/x", "deep")))
+    admin.include_router(_add_routes(APIRouter(prefix="/deep"), ("GET", "/x", "deep")))
     app.include_router(users, prefix="/api/v1")
     app.include_router(admin, prefix="/api/v1")
     return app
@@ -181,7 +183,7 @@ def test_the_tools_of_a_fastapi_application_have_the_names_of_its_functions():
 @pytest.mark.parametrize("prefix", ["", "/gateway/v2"])
 def test_an_application_below_a_prefix_of_a_gateway_has_the_same_names(prefix):
     app = FastAPI()
-    _routed(app, ("GET", "/items/{item_id}", "read_item"), ("GET", "/items/", "read_items"))
+    _add_routes(app, ("GET", "/items/{item_id}", "read_item"), ("GET", "/items/", "read_items"))
     whole = app.openapi()
     whole["paths"] = {f"{prefix}{path}": item for path, item in whole["paths"].items()}
 
@@ -307,7 +309,7 @@ def _candidates(draw):
     return candidates
 
 
-def _changed(before, after):
+def _renamed_pairs(before, after):
     return [(old, new) for old, new in zip(before, after, strict=True) if old != new]
 
 
@@ -322,7 +324,9 @@ def test_an_added_operation_renames_another_only_by_taking_its_very_name(candida
     assert len(set(after)) == len(candidates)
     added_names = {short_name(*added, prefix), *tool_names([added], prefix)}
     shorts = {short_name(*candidate, prefix) for candidate in before} - {""}
-    assert {old for old, _ in _changed(names, after[:-1])} <= added_names & (shorts | set(names))
+    assert {old for old, _ in _renamed_pairs(names, after[:-1])} <= added_names & (
+        shorts | set(names)
+    )
 
 
 @pytest.mark.long
@@ -361,44 +365,44 @@ SHOP = {"/a": _get("f_a_get"), "/b": _get("g_b_get")}
 NEWCOMER = {"/0": _get("f_0_get"), **SHOP}
 
 
-def _generated(paths, folder, **options):
+def _generate(paths, folder, **options):
     return generate_package(document(paths), folder, name="shop", **options)
 
 
 @pytest.mark.parametrize("target", ["python", "exathena"])
 def test_a_package_keeps_its_short_names_and_a_newcomer_gets_a_full_one(tmp_path, target):
-    assert _generated(SHOP, tmp_path, target=target).tools == ("f", "g")
+    assert _generate(SHOP, tmp_path, target=target).tools == ("f", "g")
 
-    report = _generated(NEWCOMER, tmp_path, target=target)
+    report = _generate(NEWCOMER, tmp_path, target=target)
 
     assert report.tools == ("f_0_get", "f", "g")
     assert [change.kind for change in report.changes] == ["added"]
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     assert manifest["short_names"] == {"f": "GET /a", "g": "GET /b"}
-    assert _generated(NEWCOMER, tmp_path, target=target, check=True).drifted is False
+    assert _generate(NEWCOMER, tmp_path, target=target, check=True).drifted is False
 
 
 def test_a_package_keeps_the_full_name_of_a_tool_when_its_rival_is_gone(tmp_path):
-    _generated(NEWCOMER, tmp_path)
+    _generate(NEWCOMER, tmp_path)
 
-    report = _generated(SHOP, tmp_path)
+    report = _generate(SHOP, tmp_path)
 
     assert report.tools == ("f_a_get", "g")
     assert [change.kind for change in report.changes] == ["removed"]
 
 
 def test_a_package_that_was_made_with_full_names_keeps_them(tmp_path):
-    _generated(SHOP, tmp_path, settings=Settings(short_names=False))
+    _generate(SHOP, tmp_path, settings=Settings(short_names=False))
 
-    report = _generated({**SHOP, "/c": _get("h_c_get")}, tmp_path)
+    report = _generate({**SHOP, "/c": _get("h_c_get")}, tmp_path)
 
     assert report.tools == ("f_a_get", "g_b_get", "h")
 
 
 def test_short_names_are_given_up_when_the_settings_say_so(tmp_path):
-    _generated(SHOP, tmp_path)
+    _generate(SHOP, tmp_path)
 
-    report = _generated(SHOP, tmp_path, settings=Settings(short_names=False))
+    report = _generate(SHOP, tmp_path, settings=Settings(short_names=False))
 
     assert report.tools == ("f_a_get", "g_b_get")
     assert {change.kind for change in report.changes} == {"renamed"}
@@ -408,8 +412,8 @@ def test_short_names_are_given_up_when_the_settings_say_so(tmp_path):
 
 @pytest.mark.parametrize("wrong", [5, [], {"f": 5}, {"f": "GET /elsewhere"}])
 def test_a_manifest_with_another_record_of_short_names_is_still_read(tmp_path, wrong):
-    _generated(SHOP, tmp_path)
+    _generate(SHOP, tmp_path)
     file = tmp_path / "manifest.json"
     file.write_text(json.dumps({**json.loads(file.read_text()), "short_names": wrong}))
 
-    assert set(_generated(SHOP, tmp_path).tools) <= {"f", "g", "f_a_get"}
+    assert set(_generate(SHOP, tmp_path).tools) <= {"f", "g", "f_a_get"}

@@ -446,10 +446,10 @@ def query_of(keys):
     return "$['x-it']" + "".join(f"[{json.dumps(key)}]" for key in keys)
 
 
-def merged(old, new):
+def merge_values(old, new):
     """Return what Overlay 1.1 makes of a value and an update, or raise ValueError."""
     if isinstance(old, dict) and isinstance(new, dict):
-        both = {key: merged(old[key], new[key]) for key in old.keys() & new.keys()}
+        both = {key: merge_values(old[key], new[key]) for key in old.keys() & new.keys()}
         return old | new | both
     if isinstance(old, list) and isinstance(new, list):
         return old + new
@@ -490,7 +490,7 @@ def test_actions_in_order_change_what_a_plain_merge_changes(value, data):
                 [*old, new] if isinstance(old, list) and not isinstance(new, list) else None
             )
             expected = put(
-                expected, place, merged(old, new) if merged_list is None else merged_list
+                expected, place, merge_values(old, new) if merged_list is None else merged_list
             )
         except ValueError:
             continue
@@ -657,7 +657,7 @@ def chain(depth, key="n"):
     return value
 
 
-def doubled(count):
+def double_actions(count):
     """Return actions that copy a whole into its part, again and again."""
     return [{"target": "$.x-a", "update": {f"k{n}": {}}} for n in range(count)] + [
         {"target": f"$.x-a.k{n}", "copy": "$.x-a"} for n in range(count)
@@ -695,7 +695,7 @@ HOSTILE = {
         "steps",
     ),
     "unions": (WIDE, each("$" + "[*,*]" * 60 + "[*]", **LESS), "steps"),
-    "doubling": ({"x-a": {}}, doubled(60), "the overlays add more than 10,000 values"),
+    "doubling": ({"x-a": {}}, double_actions(60), "the overlays add more than 10,000 values"),
     "deep update": (
         *({"x-a": chain(30)}, each("$.x-a" + ".n" * 20, update=chain(190))),
         "deeper than 201 levels",

@@ -120,7 +120,7 @@ def test_an_object_that_contains_itself_is_refused():
     assert refusal(circle).startswith("given#/a/b/0: an object that contains itself")
 
 
-def nested(depth, bottom):
+def nest(depth, bottom):
     value = bottom
     for _ in range(depth):
         value = {"a": value}
@@ -131,9 +131,9 @@ def nested(depth, bottom):
 def test_depth_is_bounded(bottom):
     most = MAX_DEPTH - (bottom == (1,))
 
-    assert as_plain_data(nested(most, bottom), name="")
-    assert "nested deeper than" in refusal(nested(most + 1, bottom))
-    assert "nested deeper than" in refusal(nested(100_000, bottom))
+    assert as_plain_data(nest(most, bottom), name="")
+    assert "nested deeper than" in refusal(nest(most + 1, bottom))
+    assert "nested deeper than" in refusal(nest(100_000, bottom))
 
 
 def test_shared_objects_stay_shared():
@@ -156,15 +156,15 @@ def test_shared_objects_without_bound_are_refused_in_bounded_time(bottom):
 
 
 def test_a_shared_object_is_too_deep_wherever_it_makes_the_whole_too_deep():
-    shared = nested(MAX_DEPTH - 50, (1,))
+    shared = nest(MAX_DEPTH - 50, (1,))
 
-    assert as_plain_data({"a": shared, "b": nested(40, shared)}, name="")
-    assert "nested deeper than" in refusal({"a": shared, "b": nested(60, shared)})
+    assert as_plain_data({"a": shared, "b": nest(40, shared)}, name="")
+    assert "nested deeper than" in refusal({"a": shared, "b": nest(60, shared)})
 
 
 def test_a_stack_that_is_full_already_is_a_typed_error():
     def called_from(depth):
-        return called_from(depth - 1) if depth else refusal(nested(150, (1,)))
+        return called_from(depth - 1) if depth else refusal(nest(150, (1,)))
 
     assert "nested deeper than" in called_from(750)
 

@@ -306,7 +306,7 @@ def chain(count, link, end):
     return {**{f"S{i}": link(component(f"S{i + 1}")) for i in range(count)}, f"S{count}": end}
 
 
-def doubled(ref):
+def double(ref):
     return object_of(**{name: {"allOf": [ref, object_of(x={})]} for name in "ab"})
 
 
@@ -315,7 +315,7 @@ def test_components_that_double_when_merged_stay_references_in_the_end():
     for _ in range(40):
         value = {"a": value}
 
-    schema = whole(component("S0"), schemas=chain(40, doubled, object_of(z=TEXT)))
+    schema = whole(component("S0"), schemas=chain(40, double, object_of(z=TEXT)))
 
     assert len(json.dumps(schema)) < 256_000
     assert jsonschema_rs.Draft202012Validator(schema).is_valid({"q": value})

@@ -59,7 +59,7 @@ class Expression:
         if "anyOf" in node:
             return self.of_union(node["anyOf"], value)
         if "enum" in node:
-            return labelled(node["enum"], value)
+            return label_value(node["enum"], value)
         kinds = node.get("type", [])
         return self.of_kinds(node, kinds if isinstance(kinds, list) else [kinds], value)
 
@@ -127,7 +127,7 @@ class Expression:
         return {extras: self.written(node["properties"][extras], rest)}
 
 
-def labelled(values, value):
+def label_value(values, value):
     """Return a value of an enumeration, or its label."""
     if any(type(one) is type(value) and one == value for one in values):
         return value

@@ -183,7 +183,7 @@ NULLABLE = {
 }
 
 
-def within(least, most):
+def whole_within(least, most):
     return {**WHOLE, "minimum": least, "maximum": most}
 
 
@@ -197,8 +197,10 @@ GEMINI = {
     "an enum of numbers": ({**WHOLE, "enum": [1, 2], "default": 1}, text(enum=["1", "2"])),
     "an enum with an empty text": ({"enum": ["", "a"]}, text(enum=["(empty)", "a"])),
     "both booleans": ({"enum": [True, False]}, {"type": "boolean"}),
-    "numbers beside strings": ({"anyOf": [TEXT, {"const": 3}]}, {"anyOf": [within(3, 3), TEXT]}),
-    "exclusive bounds": ({**BETWEEN, "maximum": 20}, within(1, 8)),
+    "numbers beside strings": (
+        {"anyOf": [TEXT, {"const": 3}]}, {"anyOf": [whole_within(3, 3), TEXT]},
+    ),
+    "exclusive bounds": ({**BETWEEN, "maximum": 20}, whole_within(1, 8)),
     "a fraction": ({**BETWEEN, "type": "number"},
                    {"type": "number", "minimum": 5e-324, "maximum": math.nextafter(9, 0)}),
     "whole numbers": ({"type": "number", "multipleOf": 1}, WHOLE),

@@ -18,7 +18,7 @@ class Call(NamedTuple):
     target: str = ""
 
 
-def echoed(tool, arguments, target=""):
+def echo_call(tool, arguments, target=""):
     """Return a call whose result holds its arguments."""
     return Call(tool, arguments, arguments, target)
 
@@ -47,14 +47,14 @@ HEADERS = {"x_token": "abc, d=e; f", "x_count": 3, "x_flag": False, "strange_hea
 NO_HEADERS = {"x_count": None, "x_flag": None, "trace": None, "strange_header": None}
 
 PARAMETERS = [
-    echoed("get_item", {"item_id": 7}, "/items/7"),
-    echoed("get_item", {"item_id": -1}),
-    echoed("get_by_name", {"name": "Anna Blume"}, "/names/Anna%20Blume"),
-    echoed("get_by_name", {"name": "日本 é🚀"}),
-    echoed("get_by_name", {"name": "a?b#c;d=e&f+g%41:@,$'\"<>\\^`{|}~"}),
+    echo_call("get_item", {"item_id": 7}, "/items/7"),
+    echo_call("get_item", {"item_id": -1}),
+    echo_call("get_by_name", {"name": "Anna Blume"}, "/names/Anna%20Blume"),
+    echo_call("get_by_name", {"name": "日本 é🚀"}),
+    echo_call("get_by_name", {"name": "a?b#c;d=e&f+g%41:@,$'\"<>\\^`{|}~"}),
     Call("get_by_color", {"color": "dark blue"}, {"color": "dark blue", "member": "dark_blue"}),
-    echoed("get_file", {"file_path": "docs/a b/ü.txt"}, "/files/docs%2Fa%20b%2F%C3%BC.txt"),
-    echoed("get_span", {"low": 3, "high": 12, "unit": "km"}, "/spans/3-12/km"),
+    echo_call("get_file", {"file_path": "docs/a b/ü.txt"}, "/files/docs%2Fa%20b%2F%C3%BC.txt"),
+    echo_call("get_span", {"low": 3, "high": 12, "unit": "km"}, "/spans/3-12/km"),
     Call("search", {"q": "x"}, {"q": "x", "limit": 10} | NO_SEARCH, "/search?q=x"),
     Call("search", SEARCH, SEARCH | {"within": 3600.0}),
     Call("search", {"q": "x", "active": False, "ratio": 1e-7, "tag": []},
@@ -90,7 +90,7 @@ DESCRIBED = {"title": "Ein Titel: ü", "tag": ["a", "b"], "count": 2, "public": 
 
 BODIES = [
     Call("login", LOGIN, LOGIN | {"remember": False, "scope": [], "client_id": None}),
-    echoed("login", LOGIN | {"remember": True, "scope": ["read", "a b"], "client_id": "c-1"}),
+    echo_call("login", LOGIN | {"remember": True, "scope": ["read", "a b"], "client_id": "c-1"}),
     Call("upload", {"file": bytes_of(ARCHIVE) | {"filename": "a.png", "content_type": "image/png"}},
          {"file": ["a.png", "image/png", ARCHIVE.hex()], "comment": None}),
     Call("upload", {"file": NAMED, "comment": "c"},  # as from a browser
@@ -103,11 +103,11 @@ BODIES = [
          | {"files": [["a.bin", OCTETS, "ff"], ["file", *describe_content("two", OCTETS)]]}),
     Call("create_tree", {"body": NODE}, NODE_READ),
     Call("draw_shape", {"body": CIRCLE}, {"read_as": "Circle", "shape": CIRCLE}),
-    *[echoed("update_profile", value) for value in ({"nick": None}, {"age": 5}, {})],
+    *[echo_call("update_profile", value) for value in ({"nick": None}, {"age": 5}, {})],
     Call("create_order", ORDER, {"sum": "2.20", "order": ORDER | {"notes": {}, "total": "0"}}),
     Call("sum_numbers", {"body": [1, 2.5, -3]}, {"sum": 0.5, "count": 3}),
     Call("sum_numbers", {"body": []}, {"sum": 0, "count": 0}),
-    echoed("set_level", {"level": 3}),
+    echo_call("set_level", {"level": 3}),
     Call("set_motto", {"body": 'say "hi"'}, {"motto": 'say "hi"'}),
     Call("set_optional_profile", {}, {"profile": None}),
     Call("set_optional_profile", {"body": None}, {"profile": None}),

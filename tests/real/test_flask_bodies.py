@@ -23,7 +23,7 @@ class Quiet(WSGIRequestHandler):
         """Keep the test run's output free of access logs."""
 
 
-def merged(target, patch):
+def merge_patch(target, patch):
     """Apply a merge patch, as the pseudocode of RFC 7396, section 2, does."""
     if not isinstance(patch, dict):
         return patch
@@ -32,7 +32,7 @@ def merged(target, patch):
         if value is None:
             kept.pop(name, None)
         else:
-            kept[name] = merged(kept.get(name), value)
+            kept[name] = merge_patch(kept.get(name), value)
     return kept
 
 
@@ -48,7 +48,7 @@ def create_app():
 
     @app.patch("/item")
     def patch():
-        return merged(STORED, json.loads(request.data))
+        return merge_patch(STORED, json.loads(request.data))
 
     @app.post("/bulk")
     def bulk():

@@ -28,7 +28,7 @@ def image(name, media_type):
     return {"base64": coded, "media_type": media_type, "bytes": len(content)}
 
 
-def failed(kind, status):
+def failure(kind, status):
     return {"type": kind, "status": status}
 
 
@@ -40,12 +40,14 @@ ALPHABET = "abcdefghijklmnopqrstuvwxyzabcd"
 FORM = {"url": "/get", "status_code": 307}
 
 
-def located(address):
+def redirect_result(address):
     """What an operation gives that documents nothing but a redirect."""
     return {"location": address}
 
 
-NO_URL = located("{base}/None")  # httpbin looks for the URL in the query, and redirects to none
+NO_URL = redirect_result(
+    "{base}/None"
+)  # httpbin looks for the URL in the query, and redirects to none
 
 CALLS = [
     *[Call(f"{verb} /anything", {}, {"method": verb, "json": None} | ECHO) for verb in VERBS],
@@ -74,10 +76,10 @@ CALLS = [
     Call("GET /bytes/{n}", {"n": 64}, {"bytes": 64, "media_type": "application/octet-stream"}),
     Call("GET /stream-bytes/{n}", {"n": 30_000}, {"bytes": 30_000}),
     Call("GET /range/{numbytes}", {"numbytes": 30}, ALPHABET),
-    Call("GET /range/{numbytes}", {"numbytes": 0}, ["number of bytes"], failed("http", 404)),
+    Call("GET /range/{numbytes}", {"numbytes": 0}, ["number of bytes"], failure("http", 404)),
     Call("GET /drip", {"duration": 0.05, "numbytes": 5, "code": 200, "delay": 0}, "*****"),
     Call("GET /drip", {"duration": 0.01, "numbytes": 2, "code": 503, "delay": 0}, None,
-         failed("http", 503)),
+         failure("http", 503)),
     Call("GET /stream/{n}", {"n": 1}, {"url": "{base}/stream/1", "id": 0}),
     Call("GET /links/{n}/{offset}", {"n": 3, "offset": 1}, ["0", "1", "2"]),
     Call("GET /image/png", {}, image("pig_icon.png", "image/png")),
@@ -89,7 +91,7 @@ CALLS = [
     Call("GET /cache/{value}", {"value": 60}, {"url": "{base}/cache/60"}),
     Call("GET /etag/{etag}", {"etag": "a", "If_None_Match": '"b"'}, ['"If-None-Match":"\\"b\\""']),
     Call("GET /etag/{etag}", {"etag": "a", "If_Match": '"a"'}, {"url": "{base}/etag/a"}),
-    Call("GET /etag/{etag}", {"etag": "a", "If_Match": '"b"'}, None, failed("http", 412)),
+    Call("GET /etag/{etag}", {"etag": "a", "If_Match": '"b"'}, None, failure("http", 412)),
     Call("GET /response-headers", {"freeform": {"x-a": "a b"}}, {"x-a": "a b"}),
     Call("POST /response-headers", {"freeform": {"x-a": "c&d"}}, {"x-a": "c&d"}),
     Call("GET /cookies", {}, NOTHING_SET),
@@ -98,37 +100,37 @@ CALLS = [
     Call("GET /cookies/delete", {"freeform": {"x-a": ""}}, NOTHING_SET),
     Call("GET /status/{codes}", {"codes": "201"}, None),
     Call("GET /status/{codes}", {"codes": "302"}, {"url": "{base}/get"}),
-    Call("GET /status/{codes}", {"codes": "418"}, ["teapot"], failed("http", 418)),
-    Call("POST /status/{codes}", {"codes": "400"}, None, failed("http", 400)),
-    Call("PUT /status/{codes}", {"codes": "503"}, None, failed("http", 503)),
+    Call("GET /status/{codes}", {"codes": "418"}, ["teapot"], failure("http", 418)),
+    Call("POST /status/{codes}", {"codes": "400"}, None, failure("http", 400)),
+    Call("PUT /status/{codes}", {"codes": "503"}, None, failure("http", 503)),
     Call("DELETE /status/{codes}", {"codes": "204"}, None),
-    Call("PATCH /status/{codes}", {"codes": "429"}, None, failed("rate_limited", 429)),
-    Call("TRACE /status/{codes}", {"codes": "401"}, None, failed("auth", 401)),
-    Call("GET /redirect/{n}", {"n": 1}, located("{base}/get")),
-    Call("GET /redirect/{n}", {"n": 3}, located("{base}/relative-redirect/2")),
-    Call("GET /relative-redirect/{n}", {"n": 2}, located("{base}/relative-redirect/1")),
-    Call("GET /absolute-redirect/{n}", {"n": 2}, located("{base}/absolute-redirect/1")),
-    Call("GET /redirect-to", {"url": "/get?a=b%20c"}, located("{base}/get?a=b%20c")),
+    Call("PATCH /status/{codes}", {"codes": "429"}, None, failure("rate_limited", 429)),
+    Call("TRACE /status/{codes}", {"codes": "401"}, None, failure("auth", 401)),
+    Call("GET /redirect/{n}", {"n": 1}, redirect_result("{base}/get")),
+    Call("GET /redirect/{n}", {"n": 3}, redirect_result("{base}/relative-redirect/2")),
+    Call("GET /relative-redirect/{n}", {"n": 2}, redirect_result("{base}/relative-redirect/1")),
+    Call("GET /absolute-redirect/{n}", {"n": 2}, redirect_result("{base}/absolute-redirect/1")),
+    Call("GET /redirect-to", {"url": "/get?a=b%20c"}, redirect_result("{base}/get?a=b%20c")),
     Call("GET /redirect-to", {"url": "{base}/get", "status_code": 308},
          {"url": "{base}/get"}),  # is not documented
-    Call("GET /redirect-to", {"url": "http://127.0.0.1:9/"}, located("http://127.0.0.1:9/")),
-    Call("GET /redirect-to", {"url": "file:///etc/passwd"}, located("file:///etc/passwd")),
+    Call("GET /redirect-to", {"url": "http://127.0.0.1:9/"}, redirect_result("http://127.0.0.1:9/")),
+    Call("GET /redirect-to", {"url": "file:///etc/passwd"}, redirect_result("file:///etc/passwd")),
     Call("POST /redirect-to", FORM, NO_URL),
     Call("PUT /redirect-to", FORM, NO_URL),
     Call("PATCH /redirect-to", FORM, NO_URL),
     Call("DELETE /redirect-to", {}, NO_URL),
     Call("TRACE /redirect-to", {}, NO_URL),
-    Call("GET /bearer", {}, None, failed("auth", 401)),
+    Call("GET /bearer", {}, None, failure("auth", 401)),
     Call(
-        "GET /basic-auth/{user}/{passwd}", {"user": "a", "passwd": "b"}, None, failed("auth", 401)
+        "GET /basic-auth/{user}/{passwd}", {"user": "a", "passwd": "b"}, None, failure("auth", 401)
     ),
     Call("GET /hidden-basic-auth/{user}/{passwd}", {"user": "a", "passwd": "b"}, None,
-         failed("http", 404)),
-    Call("GET /digest-auth/{qop}/{user}/{passwd}", DIGEST, None, failed("auth", 401)),
+         failure("http", 404)),
+    Call("GET /digest-auth/{qop}/{user}/{passwd}", DIGEST, None, failure("auth", 401)),
     Call("GET /digest-auth/{qop}/{user}/{passwd}/{algorithm}", DIGEST | {"algorithm": "SHA-256"},
-         None, failed("auth", 401)),
+         None, failure("auth", 401)),
     Call("GET /digest-auth/{qop}/{user}/{passwd}/{algorithm}/{stale_after}",
-         DIGEST | {"algorithm": "MD5", "stale_after": "never"}, None, failed("auth", 401)),
+         DIGEST | {"algorithm": "MD5", "stale_after": "never"}, None, failure("auth", 401)),
 ]  # fmt: skip
 
 

@@ -11,7 +11,7 @@ import pytest
 from documents import document, operation
 from servers.faults import Faults, open_files
 from servers.file_server import BLOCK
-from stored_files import API, PARTS, mocked, serve_content
+from stored_files import API, PARTS, load_mocked, serve_content
 
 from openapi_tools import FolderStore, Settings, load_tools
 
@@ -31,7 +31,7 @@ async def test_a_file_is_sent_again_with_newer_credentials(folder):
         return httpx.Response(401 if request.headers["x-key"].startswith("0ld") else 204)
 
     key = {"in": "header", "name": "X-Key", "value": lambda: next(keys)}
-    toolset = mocked(respond, folder, credentials={"k": key})
+    toolset = load_mocked(respond, folder, credentials={"k": key})
     result = await toolset.call("put", {"body": {"handle": handle}})
 
     assert result.success
@@ -59,7 +59,7 @@ async def test_a_file_that_shrinks_on_its_way_is_an_error(folder):
 async def test_a_preview_and_a_dry_run_name_a_file_and_its_size(folder):
     handle = FolderStore(folder).put(io.BytesIO(BLOCK), filename="scan.tiff")
     arguments = {"file": {"handle": handle}, "note": "n"}
-    toolset = mocked(serve_content(b""), folder, dry_run=True)
+    toolset = load_mocked(serve_content(b""), folder, dry_run=True)
 
     request = toolset["parts"].preview(arguments)
     result = await toolset.call("parts", arguments)
@@ -79,7 +79,7 @@ async def test_several_files_of_one_argument_may_be_handles(folder):
         bodies.append(request.content)
         return httpx.Response(204)
 
-    toolset = mocked(respond, folder)
+    toolset = load_mocked(respond, folder)
     await toolset.call("parts", {"files": files})
 
     assert re.findall(rb"\r\n\r\n(\w+)\r\n", bodies[0]) == [b"one", b"two", b"three"]
@@ -103,7 +103,7 @@ async def test_a_part_has_the_media_type_of_its_file_where_that_fits(
     paths = {"/parts": {"post": operation(operationId="parts", requestBody=body)}}
     root = document(paths, servers=[{"url": "http://api.example.com"}])
     handle = FolderStore(folder).put(io.BytesIO(b"abc"), filename=name)
-    toolset = mocked(serve_content(b""), folder, document=root)
+    toolset = load_mocked(serve_content(b""), folder, document=root)
 
     request = toolset["parts"].preview({"file": {"handle": handle}})
     chosen = toolset["parts"].preview({"file": {"handle": handle, "content_type": "image/gif"}})
@@ -135,7 +135,7 @@ async def test_a_digest_challenge_sends_the_file_again(folder):
     bodies = []
     challenge = b'WWW-Authenticate: Digest realm="r", nonce="n", qop="auth", algorithm=SHA-256'
 
-    async def challenged(peer):
+    async def send_challenge(peer):
         while True:
             request = await peer.request()
             head, _, body = request.partition(b"\r\n\r\n")
@@ -148,7 +148,7 @@ async def test_a_digest_challenge_sends_the_file_again(folder):
 
     schemes = {"scheme": {"type": "http", "scheme": "digest"}}
     root = {**API, "components": {"securitySchemes": schemes}, "security": [{"scheme": []}]}
-    async with Faults(challenged) as server:
+    async with Faults(send_challenge) as server:
         settings = Settings(download_dir=folder, base_url=server.url)
         pair = {"scheme": ("me", "p4ss-of-digests")}
         async with load_tools(root, credentials=pair, settings=settings) as toolset:

@@ -5,7 +5,7 @@ import json
 import pytest
 from call_ways import WAYS, call_by
 from documents import component, document, operation
-from packages import imported
+from packages import import_package
 from servers.documents import object_of
 
 from openapi_tools import Settings, generate_package, load_tools
@@ -150,7 +150,7 @@ async def test_null_is_sent_by_every_way(way, recorder, tmp_path):
 async def test_a_generated_package_sends_null_too(recorder, tmp_path):
     generate_package(patching(), tmp_path, name="patches")
 
-    with imported(tmp_path, "patches_tools") as package:
+    with import_package(tmp_path, "patches_tools") as package:
         result = await package.load(base_url=recorder.url).call("patch", {"node": {"label": None}})
 
     assert result.success, result

@@ -3,7 +3,7 @@
 import pytest
 from call_ways import WAYS, call_by
 from documents import component, document, operation
-from packages import imported
+from packages import import_package
 from servers.documents import object_of
 from servers.sent_parts import parts_of
 
@@ -179,7 +179,7 @@ async def test_a_generated_package_sends_maps_of_files(recorder, tmp_path):
     form = {"type": "object", "additionalProperties": {"type": "file"}}
     generate_package(uploading(form), tmp_path, name="uploads")
 
-    with imported(tmp_path, "uploads_tools") as package:
+    with import_package(tmp_path, "uploads_tools") as package:
         await package.load(base_url=recorder.url).call("upload", {"body": {"doc": FILE}})
 
     assert parts_of(recorder.last) == [("doc", "a.txt", OCTETS, "hello")]

@@ -2,7 +2,7 @@
 
 import pytest
 from documents import document, operation
-from packages import imported
+from packages import import_package
 
 from openapi_tools import load_tools
 from openapi_tools.generate import generate_package
@@ -149,7 +149,7 @@ def test_a_generated_package_and_the_path_of_a_tool_have_plain_variables(tmp_pat
     generate_package(root, tmp_path / "out", name="files")
 
     (loaded,) = load_tools(root)
-    with imported(tmp_path / "out", "files_tools") as package:
+    with import_package(tmp_path / "out", "files_tools") as package:
         (tool,) = package.load()
         assert tool.path == loaded.path == "/f/{p}"
         assert tool.operation == loaded.operation

@@ -3,7 +3,7 @@
 import pytest
 from call_ways import WAYS, call_by
 from documents import component, document, operation
-from packages import imported
+from packages import import_package
 from servers.documents import object_of
 from servers.sent_parts import parts_of
 
@@ -201,7 +201,7 @@ async def test_files_in_a_list_and_bytes_come_from_the_command_line(recorder, tm
 async def test_a_generated_package_takes_both(recorder, tmp_path):
     generate_package(uploading(STRING), tmp_path, name="strings")
 
-    with imported(tmp_path, "strings_tools") as package:
+    with import_package(tmp_path, "strings_tools") as package:
         await package.load(base_url=recorder.url).call("upload", {"f": FILE})
 
     assert parts_of(recorder.last) == [("f", "rows.csv", OCTETS, "a;b")]

@@ -39,11 +39,11 @@ class NoStyleError(Exception):
 def express(template, variables):
     """Return the operation whose target is what the template expands to."""
     if match := re.fullmatch(r"\{\+(\w+)(\*?)\}", template):
-        return _reserved(match[1], variables, exploded=bool(match[2]))
+        return _express_reserved(match[1], variables, exploded=bool(match[2]))
     parameters: list[dict[str, Any]] = []
     arguments: dict[str, Any] = {}
 
-    def replaced(match: re.Match[str]) -> str:
+    def replace(match: re.Match[str]) -> str:
         operator = match[1][0] if match[1][:1] in tuple("+#./;?&") else ""
         names = [_name(name) for name in match[1][len(operator) :].split(",")]
         values = {name: variables.get(name) for name, _ in names}
@@ -57,7 +57,7 @@ def express(template, variables):
                 arguments[unquote(name)] = values[name]
         return ""
 
-    path = EXPRESSION.sub(replaced, template)
+    path = EXPRESSION.sub(replace, template)
     if "{&" in template and "?" not in template:  # it goes on with a query that the path has
         return Expressed(f"/x?fixed=1{path}", parameters, arguments, "/x?fixed=1")
     if not path.startswith("/"):
@@ -65,7 +65,7 @@ def express(template, variables):
     return Expressed(path, parameters, arguments, "")
 
 
-def _reserved(name, variables, *, exploded):
+def _express_reserved(name, variables, *, exploded):
     value = variables.get(name)
     if value in (None, [], {}) or (exploded and isinstance(value, dict)):
         raise NoStyleError(name)

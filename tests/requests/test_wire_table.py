@@ -12,7 +12,7 @@ ROWS = [
 ]
 
 
-def _seen(recorded, what):
+def _recorded_part(recorded, what):
     boundary = (recorded.header("content-type") or "").partition("boundary=")[2]
     if what in ("method", "target"):
         return getattr(recorded, what)
@@ -27,7 +27,7 @@ def _seen(recorded, what):
 async def test_the_bytes_are_those_of_the_standard(row, wire):
     recorded = await wire.send(document(**row.operation), row.arguments)
 
-    assert {what: _seen(recorded, what) for what in row.expected} == row.expected
+    assert {what: _recorded_part(recorded, what) for what in row.expected} == row.expected
 
 
 def test_every_row_cites_what_decides_it():

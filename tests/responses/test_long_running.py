@@ -76,7 +76,7 @@ def result_of_job(number: int) -> dict:
 
 
 @ROUTES.get("/moved", include_in_schema=False)
-def moved(request: Request) -> Response:
+def move_report(request: Request) -> Response:
     if not is_done(request):
         return JSONResponse({"state": "queued"})
     return Response(status_code=303, headers={"location": "/results/9"})

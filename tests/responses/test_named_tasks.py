@@ -50,7 +50,7 @@ def tools_of(server):
     return load_tools(document(PATHS), base_url=server.url)
 
 
-async def begun(body, status=202):
+async def begin_work(body, status=202):
     """Return the result of a call that begins work so."""
     async with Tasks(body, status) as server, tools_of(server) as toolset:
         return await toolset.call("start", {})
@@ -78,7 +78,7 @@ async def begun(body, status=202):
     ],
 )
 async def test_a_202_whose_body_names_the_address_of_a_task_is_a_handle(body):
-    result = await begun(body)
+    result = await begin_work(body)
 
     assert result.header_note == NOTE
     assert result.metadata["job"]["ask"] == {"tool": "get_task", "arguments": {"id": "1"}}
@@ -102,7 +102,7 @@ async def test_a_202_whose_body_names_the_address_of_a_task_is_a_handle(body):
 async def test_a_200_is_one_where_the_object_says_nothing_else_or_that_work_goes_on(
     body, status, note
 ):
-    assert (await begun(body, status)).header_note == note
+    assert (await begin_work(body, status)).header_note == note
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ async def test_a_200_is_one_where_the_object_says_nothing_else_or_that_work_goes
     ],
 )
 async def test_other_bodies_begin_no_work(body, status):
-    result = await begun(body, status)
+    result = await begin_work(body, status)
 
     assert (result.success, result.header_note) == (True, "")
     assert "job" not in result.metadata
@@ -132,7 +132,7 @@ async def test_other_bodies_begin_no_work(body, status):
 
 @pytest.mark.parametrize("to", ["https://evil.example/tasks/1", "//evil.example/tasks/1"])
 async def test_a_task_at_another_origin_is_not_asked_for(to):
-    result = await begun({"task": to})
+    result = await begin_work({"task": to})
 
     assert result.header_note.startswith(
         "The operation is still running; its status URL is not requested: it leads"

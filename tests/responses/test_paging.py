@@ -6,7 +6,7 @@ import copy
 import documents
 import httpx
 import pytest
-from packages import imported
+from packages import import_package
 from servers.paged_server import ITEMS, create_app, serving
 
 from openapi_tools import (
@@ -300,11 +300,13 @@ async def test_every_page_passes_the_guardrails(tools):
         if call.arguments.get("page") == 3:
             raise DeniedError("two pages are enough")
 
-    def renamed(result, context):
+    def rename_items(result, context):
         return ToolResult.ok([{**item, "name": "***"} for item in result.output])
 
     tools["get_numbers"].add_input_guardrails([no_third])
-    tools["get_numbers"].add_output_guardrails([lambda r, c: renamed(r, c) if r.success else None])
+    tools["get_numbers"].add_output_guardrails(
+        [lambda r, c: rename_items(r, c) if r.success else None]
+    )
     pages = tools.pages("get_numbers", {"per_page": 10}, context=Context(state="mine"))
 
     items = await read(pages)
@@ -560,7 +562,7 @@ async def test_all_pages_come_where_a_subclass_runs_a_tool_call_of_its_own(tools
 async def test_a_generated_package_pages_as_the_loaded_tools(tmp_path, server):
     generate_package(server.document, tmp_path, name="paged")
     settings = Settings(base_url=server.url)
-    with imported(tmp_path, "paged_tools") as package:
+    with import_package(tmp_path, "paged_tools") as package:
         generated, loaded = (
             package.load(settings=settings),
             load_tools(server.document, settings=settings),

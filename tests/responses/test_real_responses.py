@@ -30,7 +30,7 @@ async def call_tool(toolset, arguments):
         return await toolset["get_x"].execute(arguments or {})
 
 
-async def stalled(head, sent, **settings):
+async def stall_call(head, sent, **settings):
     """Return the result of a call of a server that stops in the middle of its answer."""
     async with Faults(stalling(f"HTTP/1.1 200 OK\r\n{head}\r\n\r\n".encode() + sent)) as server:
         chosen = Settings(base_url=server.url, timeout=0.5, **settings)
@@ -276,7 +276,7 @@ async def test_304_without_a_condition_is_an_error():
     ],
 )
 async def test_endless_json_gives_what_came_by_the_end_of_the_time(media_type, sent, output):
-    result = await stalled(f"Content-Type: {media_type}", sent)
+    result = await stall_call(f"Content-Type: {media_type}", sent)
 
     assert (result.success, result.output) == (True, output)
     assert result.metadata["truncated"]["chars"] == len(sent)
@@ -310,7 +310,7 @@ async def test_notes_of_an_endless_stream_without_events_are_reported_once():
     ids=["no value", "blanks", "HTML", "deep", "with a length", "text"],
 )
 async def test_a_response_of_which_no_whole_value_came_in_time_is_a_timeout(head, sent):
-    result = await stalled(head, sent)
+    result = await stall_call(head, sent)
 
     assert (result.error["type"], result.error["retryable"]) == ("timeout", True)
     assert result.metadata["attempts"] == 1
@@ -331,7 +331,7 @@ async def test_a_response_of_which_no_whole_value_came_in_time_is_a_timeout(head
     ],
 )
 async def test_half_an_object_is_a_timeout_that_has_what_came(kind, sent, body):
-    result = await stalled(f"Content-Type: {kind}", sent)
+    result = await stall_call(f"Content-Type: {kind}", sent)
 
     assert (result.error["type"], result.error["status"]) == ("timeout", 200)
     assert result.error["body"] == body
@@ -346,7 +346,7 @@ async def test_half_an_object_is_a_timeout_that_has_what_came(kind, sent, body):
 async def test_half_a_long_object_is_shown_in_part():
     sent = b'{"items": [' + b'{"id": 1, "name": "Rex"},' * 5000
 
-    result = await stalled("Content-Type: application/json", sent)
+    result = await stall_call("Content-Type: application/json", sent)
 
     assert result.error["type"] == "timeout"
     assert len(result.error["message"]) < 1500

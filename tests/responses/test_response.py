@@ -42,7 +42,7 @@ async def read(
     return result
 
 
-def based(content, media_type):
+def as_base64(content, media_type):
     encoded = base64.b64encode(content).decode()
     return {"base64": encoded, "media_type": media_type, "bytes": len(content)}
 
@@ -59,10 +59,10 @@ MIXED = (
 )
 MIXED_PARTS = [
     {"media_type": JSON, "name": "meta", "content": {"a": 1}},
-    {"media_type": "image/png", "filename": "x.png", "content": based(PNG, "image/png")},
+    {"media_type": "image/png", "filename": "x.png", "content": as_base64(PNG, "image/png")},
     {"media_type": "text/plain", "content": "plain"},
     {"media_type": JSON, "content": "{broken"},
-    {"media_type": "multipart/mixed", "content": based(b"\0", BYTES)},
+    {"media_type": "multipart/mixed", "content": as_base64(b"\0", BYTES)},
 ]
 
 
@@ -142,13 +142,14 @@ MIXED_PARTS = [
         (EVENTS, b"data: two\r\ndata: lines\r\n\r\nretry: 5\n\ndata:[DONE]\n\ndata: NaN\n\n",
          [{"data": "two\nlines"}, {"data": "[DONE]"}, {"data": "NaN"}]),
         (PARTS, MIXED, MIXED_PARTS),
-        ("image/png", PNG, based(PNG, "image/png")),
-        (BYTES, b"text with a NUL\x00", based(b"text with a NUL\x00", BYTES)),
-        (BYTES, b"caf\xe9", based(b"caf\xe9", BYTES)),
-        ("application/pdf", b"%PDF-1.4 all ASCII", based(b"%PDF-1.4 all ASCII", "application/pdf")),
-        ("application/zip", b"PK\x03\x04", based(b"PK\x03\x04", "application/zip")),
-        ("x/vnd.acme.blob", b"\x00\x01\x02", based(b"\x00\x01\x02", "x/vnd.acme.blob")),
-        ("", b"\x00\xff", based(b"\x00\xff", BYTES)),
+        ("image/png", PNG, as_base64(PNG, "image/png")),
+        (BYTES, b"text with a NUL\x00", as_base64(b"text with a NUL\x00", BYTES)),
+        (BYTES, b"caf\xe9", as_base64(b"caf\xe9", BYTES)),
+        ("application/pdf", b"%PDF-1.4 all ASCII",
+         as_base64(b"%PDF-1.4 all ASCII", "application/pdf")),
+        ("application/zip", b"PK\x03\x04", as_base64(b"PK\x03\x04", "application/zip")),
+        ("x/vnd.acme.blob", b"\x00\x01\x02", as_base64(b"\x00\x01\x02", "x/vnd.acme.blob")),
+        ("", b"\x00\xff", as_base64(b"\x00\xff", BYTES)),
     ],
     ids=lambda value: repr(value)[:30] if isinstance(value, bytes | str) else None,
 )  # fmt: skip
@@ -188,7 +189,7 @@ async def test_the_metadata_holds_what_helps_with_the_next_call():
         (b"<!DOCTYPE html><title>Log in</title><p>Please", '[HTML page "Log in"] Please'),
         (b"x" * 10_000_000, "x" * 50_000),
         (b"\xff\xfe\x00", "\ufffd"),
-        (PNG, based(PNG, BYTES)),
+        (PNG, as_base64(PNG, BYTES)),
     ],
     ids=[
         *("cut", "cut array", "text", "deep", "300 deep", "digits", "HTML", "long"),
@@ -398,7 +399,7 @@ async def test_a_download_never_touches_what_exists(tmp_path):
     )
     assert (tmp_path / "download.png").read_bytes() == b"mine"
     assert not (tmp_path / "elsewhere").exists()
-    assert blocked.output == based(PNG, "image/png")
+    assert blocked.output == as_base64(PNG, "image/png")
     assert "could not be written" in blocked.metadata["notes"][0]
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from documents import document, operation
-from packages import imported
+from packages import import_package
 from servers.recorder import CannedResponse
 
 from openapi_tools import Settings, SettingsError, generate_package, load_tools
@@ -67,7 +67,7 @@ async def shaped(request, recorder, tmp_path):
         yield load_tools(DOCUMENT, config=CONFIG, settings=settings)
         return
     generate_package(DOCUMENT, tmp_path / "out", name="shaped_pets", config=CONFIG)
-    with imported(tmp_path / "out", "shaped_pets_tools") as package:
+    with import_package(tmp_path / "out", "shaped_pets_tools") as package:
         yield package.load(base_url=recorder.url)
 
 

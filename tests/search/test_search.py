@@ -6,7 +6,7 @@ from pathlib import Path
 
 import documents
 import pytest
-from packages import imported
+from packages import import_package
 
 from openapi_tools import Toolset, load_tools
 from openapi_tools.errors import SettingsError
@@ -173,7 +173,7 @@ def test_tools_of_the_users_own_are_found_by_every_field(query):
 def test_the_tools_of_a_generated_package_are_found():
     loaded = load_tools(ROOT / "specs" / "museum.yaml")
 
-    with imported(ROOT / "generated" / "museum", "museum_tools") as package:
+    with import_package(ROOT / "generated" / "museum", "museum_tools") as package:
         assert names(package.load(), "buy tickets")[0] == names(loaded, "buy tickets")[0]
 
 

@@ -13,7 +13,7 @@ DEFLATE = "Content-Encoding: deflate"
 MEBIBYTE = 2**20
 
 
-def gzipped(body, times=1):
+def gzip_body(body, times=1):
     """Return data that has to be unpacked so many times."""
     for _ in range(times):
         body = gzip.compress(body, 9, mtime=0)
@@ -31,10 +31,10 @@ def bomb(mebibytes):
 def explodes(mebibytes, *, times=1):
     """Return a behaviour that answers with a bomb."""
     coding = f"Content-Encoding: {', '.join(['gzip'] * times)}"
-    return says(lambda: gzipped(bomb(mebibytes), times - 1), coding)
+    return says(lambda: gzip_body(bomb(mebibytes), times - 1), coding)
 
 
-def deflated(mebibytes):
+def deflate_zeros(mebibytes):
     return says(lambda: zlib.compress(b"\0" * mebibytes * MEBIBYTE), DEFLATE)
 
 
@@ -63,18 +63,18 @@ def text(body, kind):
 CODINGS = (
     Route("gzip-bomb", explodes(256), "too_large", "GET", explodes(1)),
     Route("gzip-bomb-in-one-chunk", keeps(in_one_chunk), "too_large", "GET", explodes(1)),
-    Route("deflate-bomb", deflated(64), "too_large", "GET", deflated(1)),
+    Route("deflate-bomb", deflate_zeros(64), "too_large", "GET", deflate_zeros(1)),
     Route("endless-empty-blocks",
           floods(head(JSON, DEFLATE, "Connection: close"), b"\0\0\0\xff\xff" * 13_000),
           "too_large", "GET", dripped="timeout|too_large"),
     Route("nested-gzip", explodes(256, times=2), "too_large", "GET"),
     Route("nested-gzip-3", explodes(256, times=3), "too_large", "GET"),
-    Route("sixty-codings", says(gzipped(HELLO), GZIP + ", gzip" * 59), "decode", post="ok"),
-    Route("five-codings", says(gzipped(HELLO, 5), GZIP + ", gzip" * 4), "ok"),
+    Route("sixty-codings", says(gzip_body(HELLO), GZIP + ", gzip" * 59), "decode", post="ok"),
+    Route("five-codings", says(gzip_body(HELLO, 5), GZIP + ", gzip" * 4), "ok"),
     Route("gzip-that-is-none", says(HELLO, GZIP), "decode", post="ok"),
-    Route("gzip-truncated", says(gzipped(HELLO)[:-9], GZIP), "decode", post="ok"),
-    Route("gzip-and-more", says(gzipped(HELLO) + b"more", GZIP), "decode", post="ok"),
-    Route("gzip-with-wrong-check", says(gzipped(HELLO)[:-8] + b"\0" * 8, GZIP), "decode",
+    Route("gzip-truncated", says(gzip_body(HELLO)[:-9], GZIP), "decode", post="ok"),
+    Route("gzip-and-more", says(gzip_body(HELLO) + b"more", GZIP), "decode", post="ok"),
+    Route("gzip-with-wrong-check", says(gzip_body(HELLO)[:-8] + b"\0" * 8, GZIP), "decode",
           post="ok"),
     Route("unknown-coding", says(HELLO, "Content-Encoding: rot13"), "ok"),
     Route("brotli-that-is-none", says(HELLO, "Content-Encoding: br"), "decode", post="ok"),

@@ -68,7 +68,7 @@ def deep_problem(levels):
     return fails("400 Bad Request", b'{"errors":' + b"[" * levels, PROBLEM)
 
 
-def broken(count):
+def break_list(count):
     before, status = b'{"message": "Out of order", "more": ', "500 Internal Server Error"
     return lists(count, before, b"}", status=status)
 
@@ -124,7 +124,7 @@ REFUSALS = (
     Route("409", fails("409 Conflict", b'{"detail": "exists"}'), "http"),
     Route("500-html", traceback(12_500), "http", small=traceback(60)),
     Route("500-empty", fails("500 Internal Server Error", b""), "http"),
-    Route("500-of-10-mb", broken(3_000_000), "http", "GET", broken(300)),
+    Route("500-of-10-mb", break_list(3_000_000), "http", "GET", break_list(300)),
 )
 
 COOKIES = ("Set-Cookie: session=abc; Path=/", "Set-Cookie: \xff; Max-Age=x")

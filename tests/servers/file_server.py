@@ -45,7 +45,7 @@ async def _blocks(megabytes, *, then=None):
         raise ConnectionError
 
 
-async def _squeezed(megabytes):
+async def _squeeze(megabytes):
     squeeze = zlib.compressobj(9, wbits=31)
     for _ in range(megabytes):
         yield squeeze.compress(bytes(1 << 20))
@@ -92,7 +92,7 @@ async def get_broken(slow: bool = False):
 async def get_bomb(megabytes: int):
     """Give zeros, compressed."""
     headers = {"Content-Encoding": "gzip"}
-    return StreamingResponse(_squeezed(megabytes), media_type="image/tiff", headers=headers)
+    return StreamingResponse(_squeeze(megabytes), media_type="image/tiff", headers=headers)
 
 
 @uploads.put(

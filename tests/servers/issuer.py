@@ -50,10 +50,10 @@ class Issuer(State):
 
     def token(self, user="ada", *, header=None, key=KEY, **claims):
         """Return a signed token; a member that is None is left out."""
-        return signed(self.claims(user, **claims), header, key)
+        return sign_token(self.claims(user, **claims), header, key)
 
 
-def signed(claims, header=None, key=KEY):
+def sign_token(claims, header=None, key=KEY):
     fields = {"alg": "RS256", "typ": "at+jwt", "kid": "k1", **(header or {})}
     whole = {name: value for name, value in fields.items() if value is not None}
     payload = claims if isinstance(claims, str | bytes) else json.dumps(claims)
@@ -120,14 +120,14 @@ class IssuerApp(App):
                 keys = [key.as_dict(private=False) for key in self.state.keys]
                 return self.state.key_status, {"keys": keys}, {}
             case "/introspect":
-                return self.introspected(request)
+                return self.introspect(request)
         return await super().respond(path, request)
 
     async def hold(self, *names):
         while not self.state.holds.isdisjoint(names):  # noqa: ASYNC110 -- of another thread
             await asyncio.sleep(0.01)
 
-    def introspected(self, request):
+    def introspect(self, request):
         self.state.forms.append(request.form)
         self.state.proofs.append(request.headers.get("Authorization", ""))
         if self.state.introspection is not None:

@@ -24,7 +24,7 @@ def file(name, filename, kind, content):
     return f"{disposition}\r\nContent-Type: {kind}\r\n\r\n".encode() + content
 
 
-def typed(name, kind, value):
+def typed_part(name, kind, value):
     """Return a part of text with a media type."""
     disposition = f'Content-Disposition: form-data; name="{name}"'
     return f"{disposition}\r\nContent-Type: {kind}\r\n\r\n{value}".encode()
@@ -57,17 +57,17 @@ MULTIPART = [
     _parts("null is left out", "3.2.0 §4.15.1.1", {"a": {}, "b": {}}, {"a": None, "b": 1},
            field("b", "1")),
     _parts("an object is JSON", "3.0.4 §4.7.15.1.1", OBJECT, {"a": {"b": "é"}},
-           typed("a", "application/json", '{"b":"é"}')),
+           typed_part("a", "application/json", '{"b":"é"}')),
     _parts("an array repeats its name", "RFC 7578 §4.3", ARRAY, {"a": ["x", "y"]}, field("a", "x"),
            field("a", "y")),
     _parts("objects in an array are JSON each", "3.2.0 §4.14.5.1", ARRAY,
-           {"a": [{"b": 1}, {"b": 2}]}, typed("a", "application/json", '{"b":1}'),
-           typed("a", "application/json", '{"b":2}')),
+           {"a": [{"b": 1}, {"b": 2}]}, typed_part("a", "application/json", '{"b":1}'),
+           typed_part("a", "application/json", '{"b":2}')),
     _string("a part's own type", "3.0.4 §4.7.15.1.1", "<x/>",
-            typed("a", "application/xml; charset=utf-8", "<x/>"),
+            typed_part("a", "application/xml; charset=utf-8", "<x/>"),
             a={"contentType": "application/xml; charset=utf-8"}),
-    _string("a string as JSON", "3.0.4 §4.7.15.1.1", "x", typed("a", "application/json", '"x"'),
-            a={"contentType": "application/json"}),
+    _string("a string as JSON", "3.0.4 §4.7.15.1.1", "x",
+            typed_part("a", "application/json", '"x"'), a={"contentType": "application/json"}),
     _parts("3.0 ignores styles here", "3.0.4 §4.7.15.1.2", ARRAY, {"a": ["x", "y"]},
            field("a", "x"), field("a", "y"), a={"explode": False}),
     _parts("3.1 applies them", "3.1.2 §4.8.15.1.2", ARRAY, {"a": ["x", "y z"]}, field("a", "x,y z"),
@@ -114,7 +114,7 @@ MULTIPART = [
         {"body": body("multipart/mixed", object_of(a=STRING, b={"type": "object"}))},
         {"a": "x", "b": {"c": 1}},
         {
-            "body": parts(field("a", "x"), typed("b", "application/json", '{"c":1}')),
+            "body": parts(field("a", "x"), typed_part("b", "application/json", '{"c":1}')),
             "content-type": "multipart/mixed; boundary=B",
         },
     ),

@@ -23,7 +23,7 @@ _reserved = partial(_one, allowReserved=True)
 _json = partial(_one, **JSON)
 
 
-def _named(title, section, names, arguments, target, **fields):
+def _row(title, section, names, arguments, target, **fields):
     operation = {"parameters": [query(name) for name in names], **fields}
     return Row(title, section, operation, arguments, {"target": f"/p{target}"})
 
@@ -154,19 +154,19 @@ CONTENT = [
 ]  # fmt: skip
 
 SEVERAL = [
-    _named("in the document's order", "3.2.0 Appendix C", "bac", {"c": 1, "a": 2, "b": 3},
-           "?b=3&a=2&c=1"),
-    _named("what is not given is not sent", "3.1.2 §4.8.12.2", "ab", {"b": 1}, "?b=1"),
-    _named("names with brackets", "3.2.0 Appendix E", ["filter[status]"],
-           {"filter[status]": "open"}, "?filter%5Bstatus%5D=open"),
-    _named("a name with &", "PROMISES: smuggling", ["a&b"], {"a&b": 1}, "?a%26b=1"),
-    _named("a name with a dollar sign", "RFC 6570 §3.2.1", ["$top"], {"$top": 5}, "?%24top=5"),
-    _named("a fixed query in the path", "limits: path keys with ?", "a", {"a": 1}, "?beta=true&a=1",
-           path="/p?beta=true"),
+    _row("in the document's order", "3.2.0 Appendix C", "bac", {"c": 1, "a": 2, "b": 3},
+         "?b=3&a=2&c=1"),
+    _row("what is not given is not sent", "3.1.2 §4.8.12.2", "ab", {"b": 1}, "?b=1"),
+    _row("names with brackets", "3.2.0 Appendix E", ["filter[status]"],
+         {"filter[status]": "open"}, "?filter%5Bstatus%5D=open"),
+    _row("a name with &", "PROMISES: smuggling", ["a&b"], {"a&b": 1}, "?a%26b=1"),
+    _row("a name with a dollar sign", "RFC 6570 §3.2.1", ["$top"], {"$top": 5}, "?%24top=5"),
+    _row("a fixed query in the path", "limits: path keys with ?", "a", {"a": 1}, "?beta=true&a=1",
+         path="/p?beta=true"),
     Row("a fixed query alone", "limits: path keys with ?", {"path": "/p?beta=a%20b c"}, {},
         {"target": "/p?beta=a%20b%20c"}),
-    _named("a fragment tells operations apart", "limits: path keys with #", "a", {"a": 1}, "?a=1",
-           path="/p#Action=Tag"),
+    _row("a fragment tells operations apart", "limits: path keys with #", "a", {"a": 1}, "?a=1",
+         path="/p#Action=Tag"),
 ]  # fmt: skip
 
 FORM = {"application/x-www-form-urlencoded": {}}

@@ -24,7 +24,7 @@ def _array(title, location, collection, expected):
     return _swagger(title, "2.0 collectionFormat", listed, {"x": value}, expected)
 
 
-def _nested(title, location, collection, inner, expected):
+def _nested_row(title, location, collection, inner, expected):
     items = {"type": "array", "collectionFormat": inner, "items": {"type": "string"}}
     listed, value = [_field("array", collection, location, **items)], [["a", "b"], ["c"]]
     section = "2.0 Items Object collectionFormat"
@@ -54,8 +54,8 @@ SWAGGER = [
     _array("tsv in a form", "formData", "tsv", {"body": b"x=a+b%09c%7Cd", **URLENCODED}),
     _array("pipes in a form", "formData", "pipes", {"body": b"x=a+b%7Cc%7Cd", **URLENCODED}),
     _array("multi in a form", "formData", "multi", {"body": b"x=a+b&x=c%7Cd", **URLENCODED}),
-    _nested("arrays in arrays", "query", "csv", "pipes", {"target": "/p?x=a%7Cb,c"}),
-    _nested("arrays in arrays in a header", "header", "pipes", "ssv", {"x": "a b|c"}),
+    _nested_row("arrays in arrays", "query", "csv", "pipes", {"target": "/p?x=a%7Cb,c"}),
+    _nested_row("arrays in arrays in a header", "header", "pipes", "ssv", {"x": "a b|c"}),
     _swagger("a file and a field", "2.0 Parameter Object, formData",
         [FILE, {"name": "n", "in": "formData", "type": "integer"}],
         {"f": {"text": "x", "filename": "a"}, "n": 5},

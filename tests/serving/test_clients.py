@@ -48,14 +48,14 @@ async def talk(server, *sent, wait=20):
         writer.close()
 
 
-async def until(is_true):
+async def wait_until(is_true):
     """Wait for what uvicorn tells in no other way."""
     async with asyncio.timeout(20):
         while not is_true():  # noqa: ASYNC110
             await asyncio.sleep(0.005)
 
 
-def chunked(size):
+def make_chunk(size):
     return b"%x\r\n%s\r\n" % (size, b"a" * size)
 
 
@@ -86,7 +86,7 @@ async def test_a_large_response_arrives_whole_though_it_is_read_slowly(api, tmp_
 
 LARGE = {
     "declared": (HEAD + "Content-Length: 9999999999\r\n\r\n", b""),
-    "sent in chunks": (HEAD + "Transfer-Encoding: chunked\r\n\r\n", chunked(1500) * 2),
+    "sent in chunks": (HEAD + "Transfer-Encoding: chunked\r\n\r\n", make_chunk(1500) * 2),
 }
 
 
@@ -159,7 +159,7 @@ async def test_the_oldest_connection_without_a_request_closes_for_a_new_one(sent
         idle = []
         for number in range(5):
             idle.append(asyncio.create_task(talk(server, sent.encode())))
-            await until(lambda: len(connections) > number)  # noqa: B023
+            await wait_until(lambda: len(connections) > number)  # noqa: B023
         response = await talk(server, WHOLE)
         closed = await idle[0]
         is_open = [not task.done() for task in idle[1:]]
@@ -193,14 +193,14 @@ async def test_no_call_that_runs_ends_for_a_new_connection(api, tmp_path):
     limits = "[serve.limits]\nconnections = 3\n"
     async with host_team(config_of(tmp_path, api, limits)) as server:
         calls = [asyncio.create_task(talk(server, call_request("auto"))) for _ in range(3)]
-        await until(lambda: len(server.web.server_state.tasks) == 3)
+        await wait_until(lambda: len(server.web.server_state.tasks) == 3)
         await asyncio.wait_for(api.arrived.wait(), 20)
         refused = [await talk(server, WHOLE) for _ in range(3)]
         are_running = [not call.done() for call in calls]
         for call in calls:
             call.cancel()
         await asyncio.wait(calls)
-        await until(lambda: not server.web.server_state.connections)
+        await wait_until(lambda: not server.web.server_state.connections)
         response = await talk(server, WHOLE)
 
     assert [reply[:13] for reply in refused] == [b"HTTP/1.1 503 "] * 3
@@ -248,7 +248,7 @@ async def test_a_client_that_leaves_in_the_middle_ends_its_call_and_leaves_nothi
             await asyncio.wait_for(api.arrived.wait(), 20)
             writer.transport.abort()
             await asyncio.wait_for(api.left.wait(), 20)
-            await until(lambda: not server.web.server_state.tasks)
+            await wait_until(lambda: not server.web.server_state.tasks)
             tasks.append(len(asyncio.all_tasks()))
         connections = len(server.web.server_state.connections)
 
@@ -275,6 +275,6 @@ async def test_a_client_that_reads_no_response_is_cut_off(api, tmp_path):
         writer.transport.pause_reading()
         for _ in range(200):
             writer.write(request.replace("{port}", str(port)).encode())
-        await until(lambda: server.web.server_state.connections)
-        await until(lambda: not server.web.server_state.connections)
+        await wait_until(lambda: server.web.server_state.connections)
+        await wait_until(lambda: not server.web.server_state.connections)
         writer.transport.abort()

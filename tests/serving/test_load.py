@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("mcp", reason="mcp is not installed")
 
 from servers.redis_server import REDIS, RedisServer
-from team_load import RATE, free_ports, measure_load, rates, troubled, without_issuer
+from team_load import RATE, free_ports, load_in_trouble, measure_load, rates, without_issuer
 
 CALLS = 1_500
 
@@ -48,7 +48,7 @@ async def test_a_limit_holds_and_no_call_is_sent_twice(redis):
 
 async def test_no_call_is_sent_twice_while_redis_hangs_fails_and_comes_back(redis):
     """Users whose calls were not sent make them again, and each is served in the end."""
-    api, load = await troubled(CALLS, redis, free_ports(3))
+    api, load = await load_in_trouble(CALLS, redis, free_ports(3))
 
     assert {kind for kind, _ in load.outcomes.values()} == {"ok"}
     assert load.refusals["unsent"] > 0

@@ -137,13 +137,13 @@ async def served(running, monkeypatch):
         yield server
 
 
-def connected(server, *extensions, mode="auto"):
+def connect(server, *extensions, mode="auto"):
     return Client(server, mode=mode, extensions=list(extensions))
 
 
 async def test_a_client_with_the_extension_polls_until_the_work_has_ended(served, running):
     polling = Polling()
-    async with connected(served, polling) as client:
+    async with connect(served, polling) as client:
         result = await client.call_tool("make_report", {})
 
     assert result.structured_content == {"id": 42, "total": 7}
@@ -158,7 +158,7 @@ async def test_a_client_with_the_extension_polls_until_the_work_has_ended(served
 
 
 async def test_failed_work_is_a_result_with_an_error(served):
-    async with connected(served, Polling()) as client:
+    async with connect(served, Polling()) as client:
         result = await client.call_tool("fail", {})
 
     assert result.is_error
@@ -167,7 +167,7 @@ async def test_failed_work_is_a_result_with_an_error(served):
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 async def test_another_client_gets_the_handle(served, mode):
-    async with connected(served, mode=mode) as client:
+    async with connect(served, mode=mode) as client:
         result = await client.call_tool("make_report", {})
 
         assert (
@@ -184,14 +184,14 @@ async def test_another_client_gets_the_handle(served, mode):
 
 async def test_a_call_that_ends_at_once_is_no_task(served):
     polling = Polling()
-    async with connected(served, polling) as client:
+    async with connect(served, polling) as client:
         assert (await client.call_tool("be_quick", {})).structured_content == {"done": True}
 
     assert polling.seen == []
 
 
 async def test_a_cancelled_task_is_not_asked_for_again(served, running):
-    async with connected(served, Polling()) as client:
+    async with connect(served, Polling()) as client:
         task = await client.session.call_tool("make_report", {}, allow_claimed=True)
         assert await tasks(client.session, "update", task.task_id) is not None
         await tasks(client.session, "cancel", task.task_id)
@@ -204,7 +204,7 @@ async def test_a_cancelled_task_is_not_asked_for_again(served, running):
 
 
 async def test_an_unknown_task_is_refused(served):
-    async with connected(served, Polling()) as client:
+    async with connect(served, Polling()) as client:
         for method in ("get", "update", "cancel"):
             with pytest.raises(MCPError) as error:
                 await tasks(client.session, method, "made-up")
@@ -223,7 +223,7 @@ async def test_a_task_belongs_to_its_user_and_to_every_worker(running, redis_ser
         async with load_tools(running.document, base_url=running.url, state=state) as toolset:
             server = create_server(toolset, context=context)
             add_tasks(server, lambda: toolset, context)
-            async with connected(server, Polling()) as client:
+            async with connect(server, Polling()) as client:
                 yield client
 
     async with client_of_a_worker() as client:
@@ -240,7 +240,7 @@ async def test_an_impatient_client_does_not_make_the_api_respond_more_often(
     served, running, monkeypatch
 ):
     monkeypatch.setattr(mcp_tasks._Task, "pause", 5.0)
-    async with connected(served, Polling()) as client:
+    async with connect(served, Polling()) as client:
         task = await client.session.call_tool("make_report", {}, allow_claimed=True)
         states = [await tasks(client.session, "get", task.task_id) for _ in range(5)]
 
@@ -273,7 +273,7 @@ async def fragile(running, monkeypatch):
 async def test_work_whose_task_cannot_be_kept_is_the_plain_result_with_its_handle(fragile, running):
     server, state = fragile
     state.is_gone = True
-    async with connected(server, Polling()) as client:
+    async with connect(server, Polling()) as client:
         result = await client.session.call_tool("make_report", {}, allow_claimed=True)
 
     assert isinstance(result, types.CallToolResult)
@@ -289,7 +289,7 @@ async def test_work_whose_task_cannot_be_kept_is_the_plain_result_with_its_handl
 @pytest.mark.parametrize("method", ["get", "update", "cancel"])
 async def test_tasks_say_in_words_that_the_state_is_away(fragile, method):
     server, state = fragile
-    async with connected(server, Polling()) as client:
+    async with connect(server, Polling()) as client:
         task = await client.session.call_tool("make_report", {}, allow_claimed=True)
         state.is_gone = True
         with pytest.raises(MCPError) as error:
@@ -304,7 +304,7 @@ async def test_tasks_say_in_words_that_the_state_is_away(fragile, method):
 
 async def test_a_result_that_cannot_be_kept_is_reported(fragile):
     server, state = fragile
-    async with connected(server, Polling()) as client:
+    async with connect(server, Polling()) as client:
         task = await client.session.call_tool("fail", {}, allow_claimed=True)
         await asyncio.sleep(0.02)
         put, state.put = state.put, state_that_fails
@@ -347,7 +347,7 @@ DAMAGED = {
 @pytest.mark.parametrize("damaged", DAMAGED.values(), ids=DAMAGED)
 async def test_a_damaged_task_is_reported_in_words(fragile, damaged, running):
     server, state = fragile
-    async with connected(server, Polling()) as client:
+    async with connect(server, Polling()) as client:
         task = await client.session.call_tool("make_report", {}, allow_claimed=True)
         await state.damage(damaged, "task:")
         for method in ("get", "update", "cancel"):

@@ -54,7 +54,7 @@ async def cut_off(url, key, seconds):
     writer.transport.abort()
 
 
-async def repeated(http, url, key):
+async def repeat_call(http, url, key):
     """Return the result of a call."""
     response = await http.post(url, content=request_of(key), headers=HEADERS)
     text = response.text
@@ -66,7 +66,7 @@ async def write_once(http, url, number):
     """Send a write that is cut off, then again, and return its result."""
     key = f"key-{number}"
     await cut_off(url, key, random.Random(number).uniform(0, 0.1))
-    return await repeated(http, url, key)
+    return await repeat_call(http, url, key)
 
 
 @pytest.mark.parametrize("workers", [1, 2])

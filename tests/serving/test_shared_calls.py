@@ -342,7 +342,7 @@ async def test_a_job_goes_on_in_another_process(processes):
         async with load_tools(about) as tools:
             begun = await tools["start"].execute({})
             job = dict(begun.metadata["job"])
-            output = await asyncio.wrap_future(processes.submit(workers.resumed, about, job))
+            output = await asyncio.wrap_future(processes.submit(workers.resume_job, about, job))
 
     assert output == {"status": "done"}
     assert [request.method for request in peer.requests] == ["POST", "GET", "GET"]
@@ -358,7 +358,7 @@ async def test_cached_responses_are_shared_encrypted_and_separate_for_each_user(
         about = document(PATHS, servers=[{"url": peer.url}])
         outcomes = [
             await asyncio.wrap_future(
-                processes.submit(workers.cached, redis_server.url, about, user)
+                processes.submit(workers.call_cached, redis_server.url, about, user)
             )
             for user in ("ada", "ada", "ada", "bob", "bob")
         ]

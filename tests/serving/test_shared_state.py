@@ -152,7 +152,7 @@ def test_in_no_time_there_are_more_turns_than_the_rate_allows(state, rate, calle
 
 
 def test_locks_hold_among_processes(redis_server, processes):
-    done = [processes.submit(workers.added, redis_server.url, 25) for _ in range(2)]
+    done = [processes.submit(workers.add_often, redis_server.url, 25) for _ in range(2)]
     for each in done:
         each.result(30)
 

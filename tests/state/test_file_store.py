@@ -15,9 +15,9 @@ from pathlib import Path
 import httpx
 import pytest
 from documents import document, operation
-from packages import imported
+from packages import import_package
 from servers.file_server import BLOCK, digest_of, serving
-from stored_files import API, PATHS, mocked, names, serve_content, written_by
+from stored_files import API, PATHS, load_mocked, names, serve_content, written_by
 
 from openapi_tools import FolderStore, Settings, SettingsError, generate_package, load_tools
 
@@ -237,7 +237,7 @@ async def test_no_handle_leads_out_of_the_store_or_to_another_file(handle, folde
     os.mkfifo(folder / "pipe-bcdfghjkmnpq")
     sent = []
 
-    result = await mocked(sent.append, folder).call("put", {"body": {"handle": handle}})
+    result = await load_mocked(sent.append, folder).call("put", {"body": {"handle": handle}})
 
     assert result.error["type"] == "invalid_input"
     assert result.output == (
@@ -257,21 +257,23 @@ async def test_a_handle_is_offered_only_with_a_store_and_paths_only_with_roots(t
     assert sources(download_dir=tmp_path) == ["handle", "base64", "text"]
     both = sources(files=FolderStore(tmp_path), file_roots=(tmp_path,))
     assert both == ["handle", "base64", "text", "path"]
-    refused = await mocked(serve_content(b"")).call("put", {"body": {"handle": "a-bcdfghjkmnpq"}})
+    refused = await load_mocked(serve_content(b"")).call(
+        "put", {"body": {"handle": "a-bcdfghjkmnpq"}}
+    )
     assert refused.error["type"] == "invalid_input"
 
 
 async def test_a_generated_package_takes_what_it_is_loaded_with(folder, tmp_path):
     settings = Settings(download_dir=folder, file_roots=(tmp_path,))
     report = generate_package(API, tmp_path / "package", name="by_handle", settings=settings)
-    download, received = await mocked(serve_content(BLOCK * 8), folder).call("get"), []
+    download, received = await load_mocked(serve_content(BLOCK * 8), folder).call("get"), []
 
     def respond(request):
         received.append(request.content)
         return httpx.Response(204)
 
     client = httpx.AsyncClient(transport=httpx.MockTransport(respond))
-    with imported(tmp_path / "package", "by_handle_tools") as package:
+    with import_package(tmp_path / "package", "by_handle_tools") as package:
         for settings_ in (Settings(), Settings(file_roots=(tmp_path,)), settings):
             loaded = load_tools(API, settings=settings_)
             generated = package.load(settings=settings_)
@@ -309,7 +311,7 @@ async def test_a_store_of_the_users_keeps_files_in_its_own_way(size):
         return httpx.Response(200, content=BLOCK * (size // 100), headers=headers)
 
     headers = {"Content-Type": "image/tiff", "Content-Disposition": "inline; filename=../a.tif"}
-    toolset = mocked(respond, files=store)
+    toolset = load_mocked(respond, files=store)
     download = await toolset.call("get")
     sent = await toolset.call("put", {"body": {"handle": "h0"}})
     missing = await toolset.call("put", {"body": {"handle": "h7"}})
@@ -327,8 +329,8 @@ async def test_a_store_that_fails_is_an_error_or_a_note():
         def put(self, content, *, filename="", media_type=""):
             raise OSError(28, "No space left on device")
 
-    large = await mocked(serve_content(BLOCK * 8), files=Full()).call("get")
-    small = await mocked(serve_content(BLOCK[:100]), files=Full()).call("get")
+    large = await load_mocked(serve_content(BLOCK * 8), files=Full()).call("get")
+    small = await load_mocked(serve_content(BLOCK[:100]), files=Full()).call("get")
 
     assert large.error["type"] == "protocol"
     assert "No space left on device" in large.error["message"]
@@ -384,8 +386,8 @@ LARGE = 300_000
 )
 async def test_the_same_bodies_are_files_whether_small_or_large(folder, kind, content, is_file):
     small = content[: len(content) // 20] if is_file else b""
-    result = await mocked(serve_content(content, kind), folder).call("get")
-    little = await mocked(serve_content(small, kind), folder, max_output_chars=100).call("get")
+    result = await load_mocked(serve_content(content, kind), folder).call("get")
+    little = await load_mocked(serve_content(small, kind), folder, max_output_chars=100).call("get")
 
     kept = [path.read_bytes() for path in folder.glob("*")]
     assert sorted(kept, key=len) == ([small, content] if is_file else [])
@@ -394,12 +396,12 @@ async def test_the_same_bodies_are_files_whether_small_or_large(folder, kind, co
 
 async def test_text_that_is_too_large_and_errors_are_not_files(folder):
     page = serve_content(b"word " * LARGE, "application/vnd.unheard-of")
-    text = await mocked(page, folder, max_response_bytes=400_000).call("get")
+    text = await load_mocked(page, folder, max_response_bytes=400_000).call("get")
 
     def fail(_):
         return httpx.Response(500, content=BLOCK * 8, headers={"Content-Type": "application/pdf"})
 
-    failed = await mocked(fail, folder).call("get")
+    failed = await load_mocked(fail, folder).call("get")
 
     assert "larger than allowed (max_response_bytes)" in text.error["message"]
     assert failed.error["type"] == "http"
@@ -410,10 +412,10 @@ async def test_check_responses_and_head_go_with_a_store(folder):
     paths = {**PATHS, "/head": {"head": operation(operationId="head")}}
     root = document(paths, servers=[{"url": "http://api.example.com"}])
     handler = serve_content(BLOCK * 8)
-    toolset = mocked(handler, folder, document=root, check_responses=True)
+    toolset = load_mocked(handler, folder, document=root, check_responses=True)
     download = await toolset.call("get")
     sent = await toolset.call("put", {"body": {"handle": download.output["handle"]}})
-    head = await mocked(serve_content(b""), folder, document=root).call("head")
+    head = await load_mocked(serve_content(b""), folder, document=root).call("head")
 
     assert download.success
     assert sent.success
@@ -427,7 +429,7 @@ async def test_a_folder_without_hard_links_keeps_files_as_well(folder, monkeypat
 
     monkeypatch.setattr(os, "link", refuse)
 
-    result = await mocked(serve_content(BLOCK * 8), folder).call("get")
+    result = await load_mocked(serve_content(BLOCK * 8), folder).call("get")
 
     assert names(folder) == [result.output["handle"]]
     assert written_by(result) == BLOCK * 8

@@ -36,7 +36,7 @@ def calls(*pairs):
     return {"role": "assistant", "content": None, "tool_calls": listed}
 
 
-def scripted(*messages):
+def script(*messages):
     """Return a model that writes these messages, then says that it is done."""
 
     async def reply(conversation, _):
@@ -73,86 +73,86 @@ EXPECT_ORDER = {"expect": {"calls": [ORDER]}}
 DEEP = {}
 DEEP["deeper"] = DEEP
 FAULTS = {
-    "nothing is called": (scripted(), EXPECT_ORDER, ["missing_call"]),
+    "nothing is called": (script(), EXPECT_ORDER, ["missing_call"]),
     "one of two calls": (
-        scripted(calls(ORDERED)), {"expect": {"calls": [ORDER, ORDER]}}, ["missing_call"]
+        script(calls(ORDERED)), {"expect": {"calls": [ORDER, ORDER]}}, ["missing_call"]
     ),
-    "another tool": (scripted(calls(READ)), EXPECT_ORDER, ["wrong_tool"]),
-    "a tool that does not exist": (scripted(calls(("order", {}))), EXPECT_ORDER, ["wrong_tool"]),
-    "an unknown tool and nothing expected": (scripted(calls(("order", {}))), {}, ["wrong_tool"]),
+    "another tool": (script(calls(READ)), EXPECT_ORDER, ["wrong_tool"]),
+    "a tool that does not exist": (script(calls(("order", {}))), EXPECT_ORDER, ["wrong_tool"]),
+    "an unknown tool and nothing expected": (script(calls(("order", {}))), {}, ["wrong_tool"]),
     "the wrong order": (
-        scripted(calls(ORDERED), calls(ADDED)),
+        script(calls(ORDERED), calls(ADDED)),
         {"expect": {"order": "exact", "calls": [{"tool": "add_item"}, {"tool": "place_order"}]}},
         ["wrong_tool"],
     ),
     "other arguments": (
-        scripted(calls(("place_order", {"items": [{"itemId": 2, "count": 2}]}))),
+        script(calls(("place_order", {"items": [{"itemId": 2, "count": 2}]}))),
         EXPECT_ORDER, ["wrong_arguments"],
     ),
     "an argument left out": (
-        scripted(calls(("list_items", {}))),
+        script(calls(("list_items", {}))),
         {"expect": {"calls": [{"tool": "list_items", "arguments": {"kind": "tea"}}]}},
         ["wrong_arguments"],
     ),
     "arguments that break a schema": (
-        scripted(calls(ORDERED)),
+        script(calls(ORDERED)),
         {"expect": {"calls": [{"tool": "place_order", "schema": {"required": ["note"]}}]}},
         ["wrong_arguments"],
     ),
     "arguments for which JMESPath is not true": (
-        scripted(calls(ORDERED)),
+        script(calls(ORDERED)),
         {"expect": {"calls": [{"tool": "place_order", "jmespath": "items[0].count == `3`"}]}},
         ["wrong_arguments"],
     ),
     "arguments that the tool refuses": (
-        scripted(calls(("add_item", {"name": "Pie", "kind": "pie", "price": 1}))), {}, ["refused"]
+        script(calls(("add_item", {"name": "Pie", "kind": "pie", "price": 1}))), {}, ["refused"]
     ),
     "an error of the mock": (
-        scripted(calls(REMOVED), calls(("get_item", {"itemId": 1}))), {}, ["refused"]
+        script(calls(REMOVED), calls(("get_item", {"itemId": 1}))), {}, ["refused"]
     ),
     "a call that is not approved": (
-        scripted(calls(ORDERED)), {**EXPECT_ORDER, "approve": False}, ["refused"]
+        script(calls(ORDERED)), {**EXPECT_ORDER, "approve": False}, ["refused"]
     ),
     "a forbidden tool": (
-        scripted(calls(REMOVED)), {"forbid": {"tools": ["remove_*"]}}, ["forbidden_tool"]
+        script(calls(REMOVED)), {"forbid": {"tools": ["remove_*"]}}, ["forbidden_tool"]
     ),
     "a forbidden tool by operationId": (
-        scripted(calls(REMOVED)), {"forbid": {"tools": ["removeItem"]}}, ["forbidden_tool"]
+        script(calls(REMOVED)), {"forbid": {"tools": ["removeItem"]}}, ["forbidden_tool"]
     ),
-    "a write": (scripted(calls(REMOVED)), {"forbid": {"writes": False}}, ["forbidden_write"]),
+    "a write": (script(calls(REMOVED)), {"forbid": {"writes": False}}, ["forbidden_write"]),
     "too many calls": (
-        scripted(calls(READ), calls(READ)), {"forbid": {"calls": 1}}, ["too_many_calls"]
+        script(calls(READ), calls(READ)), {"forbid": {"calls": 1}}, ["too_many_calls"]
     ),
-    "a thousand calls": (scripted(calls(*[READ] * 1000)), {}, ["too_many_calls"]),
-    "too many turns": (scripted(*[calls(READ)] * 9), {"limits": {"turns": 3}}, ["too_many_turns"]),
-    "no end": (scripted(*[calls(READ)] * 1000), {}, ["too_many_turns"]),
+    "a thousand calls": (script(calls(*[READ] * 1000)), {}, ["too_many_calls"]),
+    "too many turns": (script(*[calls(READ)] * 9), {"limits": {"turns": 3}}, ["too_many_turns"]),
+    "no end": (script(*[calls(READ)] * 1000), {}, ["too_many_turns"]),
     "too many tokens": (
-        scripted(*[calls(READ)] * 9), {"limits": {"tokens": 300}}, ["too_many_tokens"]
+        script(*[calls(READ)] * 9), {"limits": {"tokens": 300}}, ["too_many_tokens"]
     ),
     "another state": (
-        scripted(calls(ADDED)), {"expect": {"state": {"GET /items": "length(@) == `2`"}}}, ["state"]
+        script(calls(ADDED)), {"expect": {"state": {"GET /items": "length(@) == `2`"}}}, ["state"]
     ),
     "a state that cannot be compared": (
-        scripted(), {"expect": {"state": {"GET /items": "length(@[0].price) == `2`"}}}, ["state"]
+        script(), {"expect": {"state": {"GET /items": "length(@[0].price) == `2`"}}}, ["state"]
     ),
     "a state of an unknown path": (
-        scripted(), {"expect": {"state": {"GET /shelves?x=1": "@"}}}, ["state"]
+        script(), {"expect": {"state": {"GET /shelves?x=1": "@"}}}, ["state"]
     ),
-    "nonsense": (scripted(17), EXPECT_ORDER, ["model_error"]),
-    "no message": (scripted({}), EXPECT_ORDER, ["model_error"]),
+    "nonsense": (script(17), EXPECT_ORDER, ["model_error"]),
+    "no message": (script({}), EXPECT_ORDER, ["model_error"]),
     "a call without a name": (
-        scripted({"tool_calls": [{"id": "1", "function": {}}]}), {}, ["model_error"]
+        script({"tool_calls": [{"id": "1", "function": {}}]}), {}, ["model_error"]
     ),
     "arguments that are not JSON": (
-        scripted({"tool_calls": [{"function": {"name": "list_items", "arguments": {"a": {1}}}}]}),
+        script({"tool_calls": [{"function": {"name": "list_items", "arguments": {"a": {1}}}}]}),
         {}, ["model_error"],
     ),
     "arguments without an end": (
-        scripted({"tool_calls": [{"function": {"name": "list_items", "arguments": DEEP}}]}),
+        script({"tool_calls": [{"function": {"name": "list_items", "arguments": DEEP}}]}),
         {}, ["model_error"],
     ),
     "arguments that are a list": (
-        scripted({"tool_calls": [{"function": {"name": "list_items", "arguments": []}}]}),
+        script({"tool_calls": [{"function": {"name": "list_items", "arguments": []}}]}),
         {}, ["refused"],
     ),
     "an exception": (fail, EXPECT_ORDER, ["model_error"]),
@@ -169,39 +169,39 @@ def test_every_type_of_fault_has_a_test():
 
 
 RIGHT = {
-    "the expected call": (scripted(calls(ORDERED)), EXPECT_ORDER),
-    "reads before it": (scripted(calls(READ), calls(READ, ORDERED)), EXPECT_ORDER),
+    "the expected call": (script(calls(ORDERED)), EXPECT_ORDER),
+    "reads before it": (script(calls(READ), calls(READ, ORDERED)), EXPECT_ORDER),
     "any order": (
-        scripted(calls(ORDERED), calls(ADDED)),
+        script(calls(ORDERED), calls(ADDED)),
         {"expect": {"calls": [{"tool": "add_item"}, {"tool": "place_order"}]}},
     ),
     "exact order with a read between": (
-        scripted(calls(ADDED), calls(READ), calls(ORDERED)),
+        script(calls(ADDED), calls(READ), calls(ORDERED)),
         {"expect": {"order": "exact", "calls": [{"tool": "addItem"}, {"tool": "POST /orders"}]}},
     ),
     "a mistake that the model corrects": (
-        scripted(calls(("place_order", {})), calls(ORDERED)), EXPECT_ORDER
+        script(calls(("place_order", {})), calls(ORDERED)), EXPECT_ORDER
     ),
     "one call for the narrow and one for the wide expectation": (
-        scripted(calls(ORDERED), calls(("place_order", {"items": [{"itemId": 2, "count": 1}]}))),
+        script(calls(ORDERED), calls(("place_order", {"items": [{"itemId": 2, "count": 1}]}))),
         {"expect": {"calls": [{"tool": "place_order"}, ORDER]}},
     ),
     "a number as a float": (
-        scripted(calls(("get_item", {"itemId": 1.0}))),
+        script(calls(("get_item", {"itemId": 1.0}))),
         {"expect": {"calls": [{"tool": "get_item", "arguments": {"itemId": 1}}]}},
     ),
     "a call that the case denies and does not expect": (
-        scripted(calls(REMOVED)),
+        script(calls(REMOVED)),
         {"approve": False, "expect": {"state": {"GET /items/1": "itemId == `1`"}}},
     ),
     "a deleted object": (
-        scripted(calls(REMOVED)),
+        script(calls(REMOVED)),
         {"expect": {"state": {"GET /items/1": "@ == `null`", "GET /items": "length(@) == `1`"}}},
     ),
-    "as many turns as allowed": (scripted(calls(READ)), {"limits": {"turns": 2}}),
-    "text alone": (scripted("I cannot do that."), {}),
+    "as many turns as allowed": (script(calls(READ)), {"limits": {"turns": 2}}),
+    "text alone": (script("I cannot do that."), {}),
     "half a character": (
-        scripted({**calls(ORDERED), "content": "\ud83d"}, {"content": "\ud83d \x00"}),
+        script({**calls(ORDERED), "content": "\ud83d"}, {"content": "\ud83d \x00"}),
         EXPECT_ORDER,
     ),
 }  # fmt: skip
@@ -272,7 +272,7 @@ def test_each_case_begins_with_a_fresh_mock_and_the_api_stays_untouched():
     count = {"expect": {"state": {"GET /items": "length(@) == `3`"}}}
     cases = [{**case_of(**count), "name": name} for name in "abc"]
 
-    evaluation = run(toolset, scripted(calls(ADDED)), *cases)
+    evaluation = run(toolset, script(calls(ADDED)), *cases)
 
     assert evaluation.rate == 1
     assert api.calls == []
@@ -286,7 +286,7 @@ def test_credentials_guardrails_and_approval_of_the_toolset(shop):
     toolset = load_tools(SHOP, client=api.client(), settings=Settings(approve=fail))
     toolset.add_input_guardrails([lambda call, _: seen.append(call.name), require_approval()])
 
-    assert types_of(toolset, scripted(calls(ORDERED)), case_of(**EXPECT_ORDER)) == []
+    assert types_of(toolset, script(calls(ORDERED)), case_of(**EXPECT_ORDER)) == []
     assert seen == ["place_order"]
     assert api.calls == []
 
@@ -320,7 +320,7 @@ BLOCKS = [
     ids=["blocks", "no id and an object", "whole response", "object"],
 )
 def test_a_message_may_have_the_forms_of_several_apis(shop, message):
-    (outcome,) = run(shop, scripted(message), case_of(**EXPECT_ORDER)).all_runs
+    (outcome,) = run(shop, script(message), case_of(**EXPECT_ORDER)).all_runs
 
     assert outcome.passed
     assert [each["role"] for each in outcome.messages] == ["user", "assistant", "tool", "assistant"]
@@ -337,11 +337,11 @@ MODES = {
 
 @pytest.mark.parametrize("mode", MODES)
 def test_calls_through_other_tools_are_judged_alike(shop, mode):
-    model = scripted(*(calls(call) for call in MODES[mode]))
+    model = script(*(calls(call) for call in MODES[mode]))
     case = case_of(expect={"calls": [ORDER], "state": {"GET /orders": "length(@) == `1`"}})
 
     (outcome,) = run(shop, model, case, mode=mode).all_runs
-    whole = run(shop, scripted(), case).all_runs[0]
+    whole = run(shop, script(), case).all_runs[0]
 
     assert outcome.faults == []
     assert outcome.calls == {"search": 1, "code": 2}[mode]
@@ -370,11 +370,11 @@ INDIRECT = {
 
 @pytest.mark.parametrize(("mode", "call", "parts", "types"), INDIRECT.values(), ids=INDIRECT)
 def test_faults_behind_other_tools_are_found(shop, mode, call, parts, types):
-    assert types_of(shop, scripted(calls(call)), case_of(**parts), mode=mode) == types
+    assert types_of(shop, script(calls(call)), case_of(**parts), mode=mode) == types
 
 
 def test_a_thousand_searches_end_a_run(shop):
-    model = scripted(calls(*[("search_tools", {"query": "tea"})] * 1000))
+    model = script(calls(*[("search_tools", {"query": "tea"})] * 1000))
 
     assert types_of(shop, model, case_of(), mode="search") == ["too_many_calls"]
 
@@ -387,7 +387,7 @@ def test_a_transcript_has_the_conversation_without_secrets_and_control_character
             "key": {"in": "header", "name": "X-Key", "value": "TOP-SECRET-KEY"}
         },
     )  # fmt: skip
-    model = scripted(calls(("place_order", note)), {"content": "# TOP-SECRET-KEY\x1b[31m\n```"})
+    model = script(calls(("place_order", note)), {"content": "# TOP-SECRET-KEY\x1b[31m\n```"})
 
     (outcome,) = run(toolset, model, case_of(**EXPECT_ORDER)).all_runs
     text = write_transcript(outcome)
@@ -404,7 +404,7 @@ def test_a_transcript_has_the_conversation_without_secrets_and_control_character
 def test_wrong_options_are_refused(shop):
     for options in ({"mode": "chat"}, {"repeat": 0}, {"seconds": 0}):
         with pytest.raises(SettingsError):
-            run(shop, scripted(), case_of(), **options)
+            run(shop, script(), case_of(), **options)
     with pytest.raises(SettingsError, match="expected a function"):
         run(shop, "gpt", case_of())
 
@@ -426,7 +426,7 @@ def test_the_example_of_the_format_is_read_to_the_letter():
     """
     toolset = load_tools(ROOT / "specs" / "museum.yaml")
     ticket = {"ticketType": "general", "ticketDate": "2023-09-07", "email": "a@example.com"}
-    model = scripted(calls(("buy_museum_tickets", ticket)))
+    model = script(calls(("buy_museum_tickets", ticket)))
 
     evaluation = asyncio.run(evaluate(toolset, yaml.safe_load(text), model))
 
@@ -442,11 +442,11 @@ def test_the_tools_of_several_documents_have_no_mock(shop):
     both = type(shop).union(shop, load_tools(ROOT / "specs" / "museum.yaml"))
 
     with pytest.raises(SettingsError, match="a mock needs the document"):
-        run(both, scripted(), case_of())
+        run(both, script(), case_of())
 
 
 def test_functions_over_tools_stand_for_the_tools_behind_them(shop):
-    (outcome,) = run(shop.meta_tools(), scripted(calls(ORDERED)), case_of(**EXPECT_ORDER)).all_runs
+    (outcome,) = run(shop.meta_tools(), script(calls(ORDERED)), case_of(**EXPECT_ORDER)).all_runs
 
     assert outcome.passed
 
@@ -456,8 +456,8 @@ def test_a_denied_read_is_the_cases_own_will(shop):
     toolset.add_input_guardrails([require_approval(lambda tool: tool.name == "list_items")])
     case = case_of(approve=False)
 
-    assert types_of(toolset, scripted(calls(READ)), case) == []
-    assert types_of(toolset, scripted(calls(READ)), case_of()) == []
+    assert types_of(toolset, script(calls(READ)), case) == []
+    assert types_of(toolset, script(calls(READ)), case_of()) == []
 
 
 class Boom(BaseException):

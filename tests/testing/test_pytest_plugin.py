@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from packages import imported
+from packages import import_package
 
 from openapi_tools import load_tools, pytest_plugin
 from openapi_tools.providers.definitions import PROFILES
@@ -22,7 +22,7 @@ class TestPetstore(ToolConformance):
 
     @pytest.fixture(autouse=True)
     def generated(self):
-        with imported(ROOT / "generated" / "petstore", "petstore_tools") as self.package:
+        with import_package(ROOT / "generated" / "petstore", "petstore_tools") as self.package:
             yield
 
 
@@ -31,7 +31,7 @@ class TestGeneratedMuseum(ToolConformance):
     package = None
 
     def toolset(self, client):
-        with imported(ROOT / "generated" / "museum", "museum_tools") as package:
+        with import_package(ROOT / "generated" / "museum", "museum_tools") as package:
             return package.load(client=client)
 
 

@@ -130,14 +130,14 @@ async def test_an_unmatched_request_names_the_nearest_one(tmp_path):
 async def test_a_document_is_recorded_too_and_responses_come_in_order(tmp_path):
     api = mock_api(PETS, responses={"list_pets": [(200, 1), (200, 2)]})
 
-    async def listed(tape, times):
+    async def list_often(tape, times):
         toolset = await aload_tools(f"{url}/openapi.json", client=tape.client(), settings=UNCACHED)
         return [(await toolset.call("list_pets", {})).output for _ in range(times)]
 
     with api.serve() as url, Cassette(tmp_path / "t") as tape:
-        assert await listed(tape, 2) == [1, 2]
+        assert await list_often(tape, 2) == [1, 2]
     with Cassette(tmp_path / "t") as tape:
-        assert await listed(tape, 3) == [1, 2, 2]
+        assert await list_often(tape, 3) == [1, 2, 2]
 
 
 @pytest.mark.parametrize(

@@ -178,7 +178,7 @@ async def test_functions_for_failures_see_whatever_fails_and_the_first_result_de
 async def test_functions_for_failures_that_fail_leave_the_failure_as_it_is():
     plain, guarded = Api(404), Api(404)
     guarded.tool.add_input_guardrails([lambda call, context: None])
-    guarded.tool.add_on_error_func([fail, cancelled])
+    guarded.tool.add_on_error_func([fail, wait_for_future])
 
     result = await guarded.call()
 
@@ -256,7 +256,7 @@ async def test_a_step_of_a_subclass_that_gives_something_else_is_an_error_result
     assert api.sent == []
 
 
-async def cancelled(*_):
+async def wait_for_future(*_):
     future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
     future.cancel()
     return await future
@@ -266,7 +266,7 @@ def cancels_at_once(*_):
     raise asyncio.CancelledError
 
 
-@pytest.mark.parametrize("stops", [cancelled, cancels_at_once])
+@pytest.mark.parametrize("stops", [wait_for_future, cancels_at_once])
 async def test_what_a_guardrail_waits_for_may_be_cancelled_and_the_call_is_refused(stops):
     asked, guarded, withheld = Api(), Api(), Api()
     asked.tool.add_input_guardrails([require_approval()])

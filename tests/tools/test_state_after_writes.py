@@ -35,7 +35,7 @@ class Api:
         return load_tools(document({"/pets": ITEM}), client=client, **settings)
 
 
-def broken(state, how):
+def break_state(state, how):
     def act():
         setattr(state, how, True)
 
@@ -48,7 +48,7 @@ def restore_state(state):
 
 async def test_a_write_with_a_key_keeps_its_result_and_is_not_sent_again():
     state = FragileState()
-    api = Api(broken(state, "is_gone"))
+    api = Api(break_state(state, "is_gone"))
     async with api.tools(state=state) as tools:
         first = await tools.call("add_pet", context=KEYED)
         away = await tools.call("add_pet", context=KEYED)
@@ -63,7 +63,7 @@ async def test_a_write_with_a_key_keeps_its_result_and_is_not_sent_again():
 
 async def test_an_error_of_the_api_stays_the_error_where_its_key_cannot_be_freed():
     state = FragileState()
-    api = Api(broken(state, "is_gone"), status=422)
+    api = Api(break_state(state, "is_gone"), status=422)
     async with api.tools(state=state) as tools:
         result = await tools.call("add_pet", context=KEYED)
 
@@ -78,7 +78,7 @@ async def test_a_write_has_its_result_though_the_state_is_slower_than_the_call(h
     if "http_cache" in settings:
         pytest.importorskip("hishel")
     state = FragileState()
-    api = Api(broken(state, how))
+    api = Api(break_state(state, how))
     async with api.tools(state=state, timeout=0.3, **settings) as tools:
         result = await tools.call("add_pet", context=Context(user="ada"))
 

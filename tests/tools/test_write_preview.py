@@ -7,7 +7,7 @@ import pytest
 from cli.test_search_command import on_terminal
 from mcp import Client
 from mcp_api import MODES, Person
-from packages import imported
+from packages import import_package
 from servers.tagged_pets import begin, tagged_pets
 
 from openapi_tools import Context, Preview, Settings, generate_package, load_tools, require_approval
@@ -297,7 +297,7 @@ async def test_amplifiers_approval_shows_them(kind, server, toolset, tmp_path):
         end = await toolset.mount(coordinator)
     else:
         generate_package(server.document, tmp_path / "pets", name="pets")
-        with imported(tmp_path / "pets", "pets_tools") as package:
+        with import_package(tmp_path / "pets", "pets_tools") as package:
             end = await package.mount(coordinator, {"base_url": server.url})
             for tool in coordinator.get("tools").values():
                 tool.add_input_guardrails([require_approval()])
@@ -316,16 +316,16 @@ async def test_the_question_of_a_function_tool_shows_them(server, toolset):
 
     assert (await tool.question(CALL)).endswith(CHANGES)
 
-    def invoked():
+    def invoke():
         context = framework.FunctionInvocationContext(function=tool, arguments=CALL, tools=[tool])
         return tool.invoke(arguments=CALL, context=context)
 
     server.pets[1]["tag"] = "bird"
-    refused = await invoked()
+    refused = await invoke()
     assert "needs approval" in refused[0].text or "not approved" in refused[0].text
     assert server.pets[1]["tag"] == "bird"
     assert (await tool.question(CALL)).count('was "bird"') == 1
-    await invoked()
+    await invoke()
     assert server.pets[1]["tag"] == "cat"
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from documents import document, operation
-from packages import imported
+from packages import import_package
 
 from openapi_tools import (
     CredentialsError,
@@ -57,7 +57,7 @@ WRONG = [
 
 def load_generated(folder, options):
     generate_package(ROOT, folder / "own", name="given")
-    with imported(folder / "own", "given_tools") as package:
+    with import_package(folder / "own", "given_tools") as package:
         return package.load(**options)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from documents import document, operation
-from packages import Coordinator, imported
+from packages import Coordinator, import_package
 
 from openapi_tools import (
     CredentialsError,
@@ -68,14 +68,14 @@ def written(tmp_path_factory):
 @pytest.fixture(params=["package", "module"])
 def pets(request, written):
     """The generated package, freshly imported, in both layouts."""
-    with imported(written / request.param, "pets_tools") as package:
+    with import_package(written / request.param, "pets_tools") as package:
         yield package
 
 
 @pytest.fixture
 def package(written):
     """The generated package of many modules, freshly imported."""
-    with imported(written / "package", "pets_tools") as module:
+    with import_package(written / "package", "pets_tools") as module:
         yield module
 
 
@@ -151,12 +151,12 @@ def test_what_is_not_there_is_an_attribute_error(package, name):
 def test_a_package_that_was_generated_again_is_read_again(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "dont_write_bytecode", True)  # as both are written in one second
     generate_package(document({"/a": {"get": operation(operationId="one")}}), tmp_path, name="pets")
-    with imported(tmp_path, "pets_tools") as package:
+    with import_package(tmp_path, "pets_tools") as package:
         assert package.One().path == "/a"
     generate_package(document({"/b": {"get": operation(operationId="two")}}), tmp_path, name="pets")
     importlib.invalidate_caches()
 
-    with imported(tmp_path, "pets_tools") as package:
+    with import_package(tmp_path, "pets_tools") as package:
         assert package.Two().path == "/b"
         assert not hasattr(package, "One")
 
@@ -167,7 +167,7 @@ def test_a_package_may_stand_inside_another(tmp_path, layout):
     (tmp_path / "own" / "__init__.py").write_text("")
     generate_package(PETS, tmp_path / "own", name="pets", layout=layout)
 
-    with imported(tmp_path, "own"):
+    with import_package(tmp_path, "own"):
         pets = importlib.import_module("own.pets_tools")
         assert [tool.name for tool in pets.load()] == NAMES
         assert pets.AddDog.__module__.startswith("own.pets_tools")
@@ -210,7 +210,7 @@ def test_options_that_say_what_was_decided_or_how_to_call_are_taken(pets, option
 
 
 def test_decided_settings_may_be_repeated_but_not_taken_back(written):
-    with imported(written / "shaped", "shaped_tools") as shaped:
+    with import_package(written / "shaped", "shaped_tools") as shaped:
         assert [tool.name for tool in shaped.load()] == [f"my_{name}" for name in NAMES]
         assert shaped.MyGetCat.name == "my_get_cat"
         assert len(shaped.load(prefix="my_", media_types=["text/plain"])) == 4
@@ -246,7 +246,7 @@ async def test_a_tool_made_by_itself_calls_the_documents_server(tmp_path, record
     cats = {"/cats": {"get": operation(operationId="list_cats")}}
     generate_package(document(cats, servers=[{"url": recorder.url}]), tmp_path, name="own")
 
-    with imported(tmp_path, "own_tools") as module:
+    with import_package(tmp_path, "own_tools") as module:
         tool = module.ListCats()
         result = await tool.execute({})
         refused = await tool.execute({"nothing": 1})

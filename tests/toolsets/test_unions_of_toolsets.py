@@ -5,7 +5,7 @@ from contextlib import ExitStack
 import httpx
 import pytest
 from documents import document, operation
-from packages import imported
+from packages import import_package
 from servers.recorder import CannedResponse, Recorder
 
 from openapi_tools import (
@@ -157,7 +157,7 @@ def test_generated_tools_are_renamed_with_what_they_are(tmp_path):
         parts = []
         for name in ("joined_zoo", "joined_shop"):
             generate_package(api(name, "list_items"), tmp_path / name, name=name)
-            package = stack.enter_context(imported(tmp_path / name, f"{name}_tools"))
+            package = stack.enter_context(import_package(tmp_path / name, f"{name}_tools"))
             parts.append(package.load(credentials={"key": "k-9911"}))
 
     both = Toolset.union(*parts)

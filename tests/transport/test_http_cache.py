@@ -380,11 +380,11 @@ async def test_reads_go_on_without_the_state_and_writes_that_cannot_be_noted_are
 
         real = api.__call__
 
-        def gone(request):
+        def fail(request):
             state.is_gone = True
             return real(request)
 
-        api.client._transport = httpx.MockTransport(gone)
+        api.client._transport = httpx.MockTransport(fail)
         assert (await tools["put"].execute({})).success
     assert "a write could not be recorded" in caplog.text
 

@@ -9,7 +9,7 @@ from one_call import call_once, response
 JSON = b'{"a":1}'
 
 
-def coded(coding, body=JSON, status=200):
+def coded_response(coding, body=JSON, status=200):
     return response(body, "application/json", ("Content-Encoding", coding), status=status)
 
 
@@ -23,7 +23,7 @@ def coded(coding, body=JSON, status=200):
     ],
 )
 async def test_a_word_that_is_no_coding_leaves_the_body_as_it_is(method, coding):
-    result, _ = await call_once(coded(coding), method=method)
+    result, _ = await call_once(coded_response(coding), method=method)
 
     assert (result.output, result.metadata.get("notes")) == ({"a": 1}, None)
 
@@ -40,7 +40,7 @@ async def test_a_word_that_is_no_coding_leaves_the_body_as_it_is(method, coding)
     ],
 )
 async def test_codings_beside_such_words_are_decoded(coding, body):
-    result, _ = await call_once(coded(coding, body))
+    result, _ = await call_once(coded_response(coding, body))
 
     assert result.output == {"a": 1}
 
@@ -49,9 +49,9 @@ async def test_codings_beside_such_words_are_decoded(coding, body):
     "coding", ["br", "zstd", "compress", "X-Compress", "utf-8, br", "xz", "bzip2", "gzip"]
 )
 async def test_a_coding_that_cannot_be_decoded_fails_a_read_and_no_write(coding):
-    read, _ = await call_once(coded(coding))
-    write, requests = await call_once(coded(coding, status=201), method="post")
-    refusal, _ = await call_once(coded(coding, status=422), method="post")
+    read, _ = await call_once(coded_response(coding))
+    write, requests = await call_once(coded_response(coding, status=201), method="post")
+    refusal, _ = await call_once(coded_response(coding, status=422), method="post")
 
     assert read.error["type"] == "decode"
     assert read.error["message"].startswith("GET /x returned 200, but the response")

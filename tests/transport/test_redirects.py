@@ -16,14 +16,14 @@ BODY = {"type": "object", "properties": {"a": {"type": "string"}}}
 DONE = CannedResponse(body=b'{"done":true}')
 
 
-def moved(status, location, body=b"", kind="text/html"):
+def redirect_response(status, location, body=b"", kind="text/html"):
     places = [location] if isinstance(location, str) else location
     return CannedResponse(
         status, [("Content-Type", kind), *(("Location", each) for each in places)], body
     )
 
 
-def documented(*statuses):
+def document_statuses(*statuses):
     return {status: {"description": "See there."} for status in statuses}
 
 
@@ -43,7 +43,7 @@ async def test_a_303_after_a_write_is_a_success_that_gives_the_address_whole(
     method, location, expected
 ):
     async with Recorder() as server:
-        server.response = moved(303, location.format(url=server.url), PAGE)
+        server.response = redirect_response(303, location.format(url=server.url), PAGE)
         paths = {"/x": {method: operation(operationId="do")}}
         async with load_tools(document(paths), base_url=server.url) as toolset:
             result = await toolset.call("do", {})
@@ -60,10 +60,10 @@ async def test_a_303_after_a_write_is_a_success_that_gives_the_address_whole(
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 @pytest.mark.parametrize("code", ["{}", "3XX"])
 async def test_a_redirect_that_is_the_only_documented_success_is_the_result(method, status, code):
-    described = documented(code.format(status), "404")
+    described = document_statuses(code.format(status), "404")
 
     for location in (SIGNED, "/files/7", PRIVATE):
-        response = moved(status, location, b"" if method == "head" else PAGE)
+        response = redirect_response(status, location, b"" if method == "head" else PAGE)
         result, requests = await call_once(response, method=method, responses=described)
 
         assert result.success
@@ -81,9 +81,9 @@ async def test_a_redirect_that_is_the_only_documented_success_is_the_result(meth
     ],
 )
 async def test_json_beside_the_address_stays_the_output(body, output):
-    response = moved(302, SIGNED, body, "application/json")
+    response = redirect_response(302, SIGNED, body, "application/json")
 
-    result, _ = await call_once(response, responses=documented("302"))
+    result, _ = await call_once(response, responses=document_statuses("302"))
 
     assert result.output == output
     assert SIGNED in str(result)
@@ -92,17 +92,17 @@ async def test_json_beside_the_address_stays_the_output(body, output):
 async def test_documented_choices_without_an_address_are_the_output():
     response = CannedResponse(300, [("Content-Type", "application/json")], b'["/a","/b"]')
 
-    result, _ = await call_once(response, responses=documented("300"))
+    result, _ = await call_once(response, responses=document_statuses("300"))
 
     assert (result.success, result.output) == (True, ["/a", "/b"])
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 async def test_beside_a_documented_2xx_a_read_is_followed_inside_and_given_outside(status):
-    described = documented("200", str(status))
+    described = document_statuses("200", str(status))
 
-    inside, requests = await call_once(moved(status, "/y"), DONE, responses=described)
-    outside, sent = await call_once(moved(status, SIGNED), responses=described)
+    inside, requests = await call_once(redirect_response(status, "/y"), DONE, responses=described)
+    outside, sent = await call_once(redirect_response(status, SIGNED), responses=described)
 
     assert (inside.output, len(requests)) == ({"done": True}, 2)
     assert (outside.output, len(sent)) == ({"location": SIGNED}, 1)
@@ -115,7 +115,7 @@ async def test_307_and_308_inside_the_origin_are_followed_with_method_and_body(
     method, status, location
 ):
     async with Recorder(DONE) as server:
-        server.responses.append(moved(status, location.format(url=server.url)))
+        server.responses.append(redirect_response(status, location.format(url=server.url)))
         content = {"requestBody": {"content": {"application/json": {"schema": BODY}}}}
         paths = {"/x": {method: operation(operationId="do", security=[{"k": []}], **content)}}
         root = document(paths, components={"securitySchemes": KEY})
@@ -135,9 +135,11 @@ async def test_307_and_308_inside_the_origin_are_followed_with_method_and_body(
 
 
 async def test_a_write_is_followed_once():
-    again = moved(307, "/x//")
+    again = redirect_response(307, "/x//")
 
-    result, requests = await call_once(moved(307, "/x/"), again, DONE, method="post", body=BODY)
+    result, requests = await call_once(
+        redirect_response(307, "/x/"), again, DONE, method="post", body=BODY
+    )
 
     assert result.error["type"] == "redirect"
     assert "is redirected once" in result.error["message"]
@@ -145,9 +147,11 @@ async def test_a_write_is_followed_once():
 
 
 async def test_the_303_after_a_redirected_write_is_its_result():
-    see_other = moved(303, "/jobs/7")
+    see_other = redirect_response(303, "/jobs/7")
 
-    result, requests = await call_once(moved(308, "/x/"), see_other, method="post", body=BODY)
+    result, requests = await call_once(
+        redirect_response(308, "/x/"), see_other, method="post", body=BODY
+    )
 
     assert result.success
     assert result.output["location"].endswith("/jobs/7")
@@ -161,7 +165,7 @@ async def test_a_file_is_read_again_for_a_redirect(tmp_path):
     body = {"content": {"application/octet-stream": {"schema": schema}}}
     paths = {"/x": {"put": operation(operationId="do", requestBody=body)}}
     async with Recorder(DONE) as server:
-        server.responses.append(moved(307, "/x/"))
+        server.responses.append(redirect_response(307, "/x/"))
         settings = Settings(base_url=server.url, file_roots=(tmp_path,))
         async with load_tools(document(paths, openapi="3.0.3"), settings=settings) as toolset:
             result = await toolset.call("do", {"body": {"path": "a.bin"}})
@@ -189,7 +193,7 @@ async def test_a_file_is_read_again_for_a_redirect(tmp_path):
 )
 async def test_other_redirects_stay_failures(method, status, location, words):
     async with Recorder(DONE) as server:
-        server.responses.append(moved(status, location))
+        server.responses.append(redirect_response(status, location))
         paths = {"/x": {method: operation(operationId="do")}}
         async with load_tools(document(paths), base_url=f"{server.url}/api") as toolset:
             result = await toolset.call("do", {})
@@ -202,7 +206,7 @@ async def test_other_redirects_stay_failures(method, status, location, words):
 
 
 async def test_a_known_secret_in_an_address_is_masked():
-    response = moved(303, "/jobs/7?key=s3cr3t-value-7")
+    response = redirect_response(303, "/jobs/7?key=s3cr3t-value-7")
 
     result, _ = await call_once(response, method="post", key="s3cr3t-value-7")
 

@@ -73,11 +73,11 @@ async def test_an_error_says_whether_a_retry_may_act_twice(behave, method, warne
     assert result.facts["retryable"] is retryable
 
 
-def coded(coding, body):
+def reply_coded(coding, body):
     return reply_with(make_response(body, f"Content-Encoding: {coding}"))
 
 
-def gzipped(body, times):
+def gzip_often(body, times):
     for _ in range(times):
         body = gzip.compress(body, 1, mtime=0)
     return body
@@ -102,12 +102,12 @@ HELLO = b'{"hello": "world"}'
         ("identity", HELLO, HELLO),
         ("", HELLO, HELLO),
         ("deflate, gzip", gzip.compress(zlib.compress(HELLO), mtime=0), HELLO),
-        (", ".join(["gzip"] * 5), gzipped(HELLO, 5), HELLO),
+        (", ".join(["gzip"] * 5), gzip_often(HELLO, 5), HELLO),
         ("gzip", gzip.compress(HELLO[:5], mtime=0) + gzip.compress(HELLO[5:], mtime=0), HELLO),
         ("gzip", gzip.compress(HELLO, mtime=0) + b"\0" * 50, HELLO),
         ("gzip", b"", b""),
         ("gzip", gzip.compress(b"x" * 99_000, mtime=0), b"x" * 99_000),
-        (", ".join(["gzip"] * 6), gzipped(HELLO, 6), "decode"),
+        (", ".join(["gzip"] * 6), gzip_often(HELLO, 6), "decode"),
         ("gzip", gzip.compress(HELLO, mtime=0)[:-6], "decode"),
         ("gzip", b"\x1f", "decode"),
         ("gzip", gzip.compress(HELLO, mtime=0) + b"more", "decode"),
@@ -118,7 +118,7 @@ HELLO = b'{"hello": "world"}'
     ],
 )
 async def test_content_codings_are_undone_or_refused(coding, body, expected):
-    result, _ = await outcome(coded(coding, body), timeout=5)
+    result, _ = await outcome(reply_coded(coding, body), timeout=5)
 
     assert (result.content if isinstance(result, APIResponse) else result.kind) == expected
     if isinstance(result, CallError):

@@ -67,7 +67,7 @@ def is_quick(route, method):
     )
 
 
-async def left(base_url, calls):
+async def measure_left(base_url, calls):
     """Return what so many failing calls left behind."""
     toolset, tool = tools(base_url, timeout=30, concurrency=AT_ONCE)
     async with toolset:
@@ -94,5 +94,5 @@ async def left(base_url, calls):
 
 if __name__ == "__main__":
     with FaultProcess() as site:
-        measured = left(site.url, int(sys.argv[1])) if sys.argv[1:] else growth(site.url)
+        measured = measure_left(site.url, int(sys.argv[1])) if sys.argv[1:] else growth(site.url)
         print(json.dumps(asyncio.run(measured)))

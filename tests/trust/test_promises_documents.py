@@ -23,7 +23,7 @@ from trust.promises import (
 from openapi_tools import OpenAPIToolsError, Select, generate_package, load_tools
 
 
-def nested(levels, kind="array"):
+def nest_schema(levels, kind="array"):
     """Return a schema with so many schemas inside one another."""
     schema = {"type": "string"}
     for _ in range(levels):
@@ -38,7 +38,7 @@ def nested_document(levels):
     return json.dumps(with_component("HERE")).replace('"HERE"', schema)
 
 
-@pytest.mark.parametrize("source", [with_component(nested(900)), nested_document(900)])
+@pytest.mark.parametrize("source", [with_component(nest_schema(900)), nested_document(900)])
 def test_a_schema_nested_900_levels_is_refused_at_load_and_at_generation(source, tmp_path):
     assert "nested deeper than 201 levels" in refusal(source)
     with pytest.raises(OpenAPIToolsError, match="nested deeper than 201 levels"):
@@ -49,10 +49,10 @@ def test_a_schema_nested_900_levels_is_refused_at_load_and_at_generation(source,
 @pytest.mark.parametrize(
     "source",
     [
-        with_component(nested(185)),
-        with_component(nested(90, "object")),
+        with_component(nest_schema(185)),
+        with_component(nest_schema(90, "object")),
         nested_document(185),
-        with_component(an_object({"a": nested(180)})),
+        with_component(an_object({"a": nest_schema(180)})),
     ],
     ids=["arrays", "objects", "text", "member"],
 )
@@ -170,7 +170,7 @@ def test_a_large_part_that_all_operations_share_is_read_once():
     body = {"content": {"application/json": {"schema": {"type": "string"}, "example": large}}}
     part = {"type": "string", "example": large}
 
-    def beside(number):
+    def operation_beside(number):
         """An operation whose body has the large member, as an alias does, and one of its own."""
         schema = {"type": "object", "properties": {"m": part, f"p{number}": {"type": "string"}}}
         content = {"application/json": {"schema": schema}}
@@ -180,7 +180,7 @@ def test_a_large_part_that_all_operations_share_is_read_once():
     paths = {
         f"/a{n}": {"post": {"requestBody": reference("requestBodies", "B")}} for n in range(2000)
     }
-    paths |= {f"/c{n}": {"put": beside(n)} for n in range(2000)}
+    paths |= {f"/c{n}": {"put": operation_beside(n)} for n in range(2000)}
     paths |= {"/z": broken} | {f"/b{n}": {"$ref": "#/paths/~1z"} for n in range(10_000)}
     started = time.process_time()
 

@@ -11,7 +11,7 @@ import pytest
 from documents import document, operation
 from hostile_documents import CODE, MARKUP, NAMES, hostile
 from hostile_packages import generate
-from packages import describe_tools, imported, lint
+from packages import describe_tools, import_package, lint
 from trust.promises import with_parameter
 
 from openapi_tools import generate_package, load_tools
@@ -77,7 +77,7 @@ def test_text_that_reorders_hides_or_ends_lines_is_escaped_in_every_python_file(
 def generate_schema(schema, folder):
     """Generate a package for a parameter of that schema; return its files, and its own schema."""
     files = generate(with_parameter(schema), folder)
-    with imported(folder, "museum_tools") as package:
+    with import_package(folder, "museum_tools") as package:
         return files, package.load()["x"].input_schema["properties"]["q"]
 
 
@@ -158,7 +158,7 @@ def test_a_package_of_the_version_before_still_loads(layout, tmp_path):
     text, count = NEWER.subn("", file.read_text(encoding="ascii"))
     file.write_text(text, encoding="ascii")
 
-    with imported(tmp_path, "older_tools") as package:
+    with import_package(tmp_path, "older_tools") as package:
         (tool,) = package.load()
 
     assert count == 1
@@ -182,5 +182,5 @@ def test_a_document_that_changed_is_reported_and_the_standing_code_stays_as_it_i
     assert any(change.breaking for change in report.changes)
     assert "evil.example" in text
     assert "X_Copy_To" in text
-    with imported(tmp_path, "api_tools") as package:
+    with import_package(tmp_path, "api_tools") as package:
         assert describe_tools(package.load()) == describe_tools(load_tools(before))

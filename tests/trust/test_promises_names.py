@@ -6,7 +6,7 @@ import re
 import pytest
 from documents import document, operation, tools
 from hostile_packages import DEVICES
-from packages import imported
+from packages import import_package
 from servers.site import Site, SiteResponse
 from trust.promises import an_object, component, load_quietly
 
@@ -179,7 +179,7 @@ def api(*servers, **fields):
 def servers_in(source, folder, layout="package", **options):
     """Return what a generated package says of the document's own servers."""
     generate_package(source, folder, name="origin", layout=layout, **options)
-    with imported(folder, "origin_tools") as package:
+    with import_package(folder, "origin_tools") as package:
         return (package if layout == "module" else __import__("origin_tools.index").index).SERVERS
 
 
@@ -262,7 +262,7 @@ def test_flags_are_the_extensions_that_are_true_in_order_of_their_names(layout, 
     paths = {"/x": {"get": operation(operationId="x", **FLAGS), "x-item": True}}
     root = document(paths, **{"x-root": True})
     generate_package(root, tmp_path, name="origin", layout=layout)
-    with imported(tmp_path, "origin_tools") as package:
+    with import_package(tmp_path, "origin_tools") as package:
         generated = package.load()["x"].operation
 
     assert generated == load_tools(root)["x"].operation

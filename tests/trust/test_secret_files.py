@@ -5,7 +5,7 @@ import itertools
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from stored_files import mocked, streaming, written_by
+from stored_files import load_mocked, streaming, written_by
 
 from openapi_tools.redaction import Redactor
 
@@ -39,7 +39,7 @@ async def test_no_secret_is_in_a_file_wherever_pieces_meet(tmp_path_factory, pla
         content[start : start + len(form)] = form.encode()
     asked = {"kind": "image/tiff", "X-Echo": SECRET}
 
-    toolset = mocked(streaming(bytes(content), **asked), folder, credentials=KEY)
+    toolset = load_mocked(streaming(bytes(content), **asked), folder, credentials=KEY)
     result = await toolset.call("get")
 
     redactor = Redactor()
@@ -78,7 +78,7 @@ def test_content_in_pieces_is_masked_as_content_at_once(words, steps):
 async def test_utf_16_is_masked_as_well(folder):
     body = f"%PDF {SECRET} {'a' * 200_000}".encode("utf-16")
 
-    result = await mocked(streaming(body), folder, credentials=KEY).call("get")
+    result = await load_mocked(streaming(body), folder, credentials=KEY).call("get")
 
     written = written_by(result)
     assert SECRET.encode("utf-16-le") not in written
@@ -88,6 +88,6 @@ async def test_utf_16_is_masked_as_well(folder):
 async def test_a_file_of_nothing_but_secrets_is_masked_in_bounded_memory(folder):
     body = SECRET.encode() * 100_000
 
-    result = await mocked(streaming(body), folder, credentials=KEY).call("get")
+    result = await load_mocked(streaming(body), folder, credentials=KEY).call("get")
 
     assert set(written_by(result)) == {ord("*")}

@@ -125,7 +125,7 @@ def visible_runs(secret, texts):
     return [run for run in runs if any(run in text or run.lower() in text for text in read)]
 
 
-def laid(secret, place, filler, rest):
+def lay_secret(secret, place, filler, rest):
     """Return a text with a secret at a place."""
     return f"{(filler * place)[:place]} {secret} {filler * rest}"
 
@@ -145,7 +145,7 @@ def test_no_run_of_a_secret_in_a_body_is_shown(
     collect_texts, body, secret, place, escape, filler, rest, status
 ):
     kind, make_body = BODIES[body]
-    text = laid(ESCAPES[escape](secret), place, filler, rest)
+    text = lay_secret(ESCAPES[escape](secret), place, filler, rest)
     sent = make_body(text)
     content = sent.encode() if isinstance(sent, str) else sent
     response = CannedResponse(status, [("Content-Type", kind)] if kind else [], content)
@@ -175,7 +175,7 @@ def test_no_run_of_a_secret_in_a_header_is_shown(
 @given(secret=st.sampled_from(SECRETS), place=st.integers(0, 600), rest=st.sampled_from([0, 300]))
 @settings(parent=REPEATABLE, max_examples=30)
 def test_no_run_of_a_secret_is_in_what_is_wrong_with_a_response(collect_texts, secret, place, rest):
-    response = CannedResponse(body=json.dumps([laid(secret, place, "x", rest)]).encode())
+    response = CannedResponse(body=json.dumps([lay_secret(secret, place, "x", rest)]).encode())
 
     texts = collect_texts(secret, response, check_responses=True)
 
@@ -211,7 +211,7 @@ def refusing(secret):
 )
 @settings(parent=REPEATABLE, max_examples=60)
 def test_no_run_of_a_secret_that_a_model_gives_is_shown(secret, place, filler):
-    text = laid(secret, place, filler, 30)
+    text = lay_secret(secret, place, filler, 30)
     wrong = [{"short": text}, {"one": text}, {"number": text}, {text: 1}]
     wrong += [{"list": [text, text]}, {"header": f"{text}\n"}, {"_profile": text}]
     for arguments in wrong:
@@ -225,7 +225,7 @@ def test_no_run_of_a_secret_that_a_model_gives_is_shown(secret, place, filler):
 @settings(parent=REPEATABLE, max_examples=60)
 def test_no_run_of_a_secret_in_the_words_of_a_token_endpoint_is_shown(secret, place, blank):
     def refuse(_):
-        description = laid(secret, place, " " if blank else "x", 300)
+        description = lay_secret(secret, place, " " if blank else "x", 300)
         return httpx.Response(400, json={"error": secret, "error_description": description})
 
     credentials = {"k": OAuth2(client_id="me", client_secret=secret)}

@@ -66,7 +66,7 @@ def forms(scheme):
     return {*plain, *coded, json.dumps(secret)[1:-1]}
 
 
-def unseen(scheme, *texts):
+def assert_unseen(scheme, *texts):
     """Assert that a secret stands in none of the texts."""
     for text in texts:
         leaks = [form for form in forms(scheme) if form in str(text)]
@@ -141,12 +141,16 @@ async def test_no_result_log_or_repr_shows_a_secret(scheme):
     travels = forms(scheme) if scheme not in ("oauth", "digest") else {"t0ken-of-the-day", "Digest"}
     assert any(form.encode() in sent for form in travels)
     for result in results:
-        unseen(scheme, result.output, result.error, result.metadata, str(result), repr(result))
-        unseen(scheme, result.model_dump_json(), result.as_content())
+        assert_unseen(
+            scheme, result.output, result.error, result.metadata, str(result), repr(result)
+        )
+        assert_unseen(scheme, result.model_dump_json(), result.as_content())
     assert "***" in str(results[4])
-    unseen(scheme, repr(toolset), repr(toolset["ok"]), toolset["ok"].description, repr(preview))
-    unseen(scheme, preview.url, repr(toolset.session), repr(toolset.session.credentials))
-    unseen(scheme, *events, *map(repr, events), *records, *problems)
+    assert_unseen(
+        scheme, repr(toolset), repr(toolset["ok"]), toolset["ok"].description, repr(preview)
+    )
+    assert_unseen(scheme, preview.url, repr(toolset.session), repr(toolset.session.credentials))
+    assert_unseen(scheme, *events, *map(repr, events), *records, *problems)
     assert "t0ken-of-the-day" not in str([results, events, records])
     assert records
 
@@ -166,7 +170,7 @@ async def test_no_pickle_copy_or_traceback_with_locals_shows_a_secret(scheme):
 
     frames = locals_of(caught.value)
     assert "execute" in {frame.split(" ")[0] for frame in frames}
-    unseen(scheme, *frames)
+    assert_unseen(scheme, *frames)
     assert caught.value.__context__ is None
 
 
@@ -183,7 +187,7 @@ def test_a_rich_traceback_shows_no_secret(scheme, kind):
 
     text = console.file.getvalue()
     assert "load_tools" in text
-    unseen(scheme, text, str(error), repr(error), *locals_of(error))
+    assert_unseen(scheme, text, str(error), repr(error), *locals_of(error))
     assert error.__context__ is None
 
 
@@ -195,7 +199,7 @@ async def test_a_function_that_fails_shows_nothing_of_what_it_raised(caplog):
         result = await toolset["ok"].execute({})
 
     assert result.error["type"] == "credentials"
-    unseen("bearer", result.error, caplog.text)
+    assert_unseen("bearer", result.error, caplog.text)
     assert "the vault said ***" in caplog.text
 
 
@@ -215,7 +219,7 @@ async def test_a_second_origin_sees_no_secret(scheme, way, recorder, sink):
     assert bool(recorder.requests) is not elsewhere
     assert not elsewhere or (recorder.url in str(result) and sink.url in str(result))
     assert sink.requests == []
-    unseen(scheme, result, result.error)
+    assert_unseen(scheme, result, result.error)
 
 
 async def test_optional_credentials_stay_at_home_and_the_result_says_so(recorder, sink):
@@ -281,7 +285,7 @@ async def test_what_a_guardrail_gives_is_masked_too_however_deep_it_is(recorder)
 
     assert result.output == {"k": "***"}
     assert isinstance(deep, ToolResult)
-    unseen("header", deep)
+    assert_unseen("header", deep)
 
 
 def test_the_command_line_shows_no_secret(monkeypatch, tmp_path, capsys):
@@ -298,7 +302,7 @@ def test_the_command_line_shows_no_secret(monkeypatch, tmp_path, capsys):
 
     printed = capsys.readouterr()
     assert "key=***" in printed.out
-    unseen("query", printed.out, printed.err)
+    assert_unseen("query", printed.out, printed.err)
 
 
 @pytest.mark.parametrize("way", ["auth of a scheme", "auth of a client", "header of a client"])
@@ -312,7 +316,7 @@ async def test_what_others_put_into_a_request_is_masked_too(way, library):
             results = [await toolset[name].execute({}) for name in ("ok", "deny")]
 
     assert [result.success for result in results] == [True, False]
-    unseen("header", *results, *(result.metadata for result in results))
+    assert_unseen("header", *results, *(result.metadata for result in results))
     assert "***" in str(results[0])
 
 
@@ -361,7 +365,7 @@ async def test_a_call_that_times_out_shows_no_key_of_its_query():
 
     assert result.error["type"] == "timeout"
     assert b"key=s3cr3t" in server.requests[0]
-    unseen("query", result, result.error, result.metadata)
+    assert_unseen("query", result, result.error, result.metadata)
 
 
 @pytest.mark.parametrize("way", ["its own scheme", "a scheme of the user's", "a client's"])
@@ -394,7 +398,7 @@ async def test_a_document_from_a_url_sends_credentials_to_another_origin_only_on
     assert line in str(refused)
     assert before == []
     assert [sent.header("X-Key") for sent in recorder.requests] == [SECRET, SECRET]
-    unseen("header", refused, warning)
+    assert_unseen("header", refused, warning)
 
 
 @pytest.mark.parametrize("form", ["file", "URL"])

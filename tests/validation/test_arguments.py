@@ -27,7 +27,7 @@ ARRAY, OBJECT = {"type": "array"}, {"type": "object"}
 FILE = file_schema(Settings())
 
 
-def nested(depth):
+def nest(depth):
     value: Any = 1
     for _ in range(depth):
         value = [value]
@@ -68,7 +68,7 @@ async def test_a_call_id_further_inside_is_an_argument():
         ("x" * 10**6, "a string"),
         (10**5000, "a number too large for JSON"),
         (math.nan, "a number (nan)"),
-        (nested(10_000), "an array"),
+        (nest(10_000), "an array"),
         (circular(), "an array"),
         ("\ud800", "\\ud800"),
     ],
@@ -102,7 +102,7 @@ async def test_input_that_is_no_object_is_refused(arguments, named):
         ([b"abc"], "/a/0", "base64"),
         (bytearray(b"abc"), "/a", "base64"),
         (object(), "/a", "type object"),
-        (nested(10_000), "/a/0", "nested deeper than 100"),
+        (nest(10_000), "/a/0", "nested deeper than 100"),
         (circular(), "/a/0", "nested deeper than 100"),
         ("x" * 5_000_000, "", "too large"),
         (["x" * 1000] * 5_000, "/a", "too large"),

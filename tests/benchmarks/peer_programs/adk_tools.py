@@ -5,7 +5,7 @@ from functools import partial
 from importlib.metadata import version
 
 import httpx
-from asking import per_call, serve, timed
+from asking import measure_seconds, per_call, serve
 from google.adk.tools.openapi_tool import OpenAPIToolset
 
 _tools = {}
@@ -56,4 +56,4 @@ async def _call(name, arguments, count):
     return samples
 
 
-asyncio.run(serve(load=partial(timed, _tools), start=_start, call=_call))
+asyncio.run(serve(load=partial(measure_seconds, _tools), start=_start, call=_call))

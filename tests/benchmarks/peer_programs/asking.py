@@ -30,7 +30,7 @@ def _read(path):
         return json.load(file)
 
 
-async def timed(load, path):
+async def measure_seconds(load, path):
     """Return the CPU seconds from a file to its tools, parse included."""
     gc.collect()
     begin = time.process_time()

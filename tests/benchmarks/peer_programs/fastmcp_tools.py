@@ -5,7 +5,7 @@ from functools import partial
 
 import fastmcp
 import httpx2
-from asking import per_call, serve, timed
+from asking import measure_seconds, per_call, serve
 
 _tools = {}
 
@@ -32,4 +32,4 @@ async def _call(name, arguments, count):
     return {"tool.run": await per_call(lambda: tool.run(arguments), count)}
 
 
-asyncio.run(serve(load=partial(timed, _tools), start=_start, call=_call))
+asyncio.run(serve(load=partial(measure_seconds, _tools), start=_start, call=_call))

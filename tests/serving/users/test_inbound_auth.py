@@ -158,7 +158,7 @@ async def test_roles_hide_tools(mode, claims, names, issuer, api):
         shop_served(api, auth, roles=ROLES, mode=mode, credentials=credentials) as site,
         site.client(issuer.token(**claims)) as client,
     ):
-        seen, words = await _seen(client, mode)
+        seen, words = await _visible_tools(client, mode)
         refused = [await is_refused(client, mode, n) for n in ("add_order", "delete_all")]
 
     assert [name in seen for name in ("list_orders", "add_order", "delete_all")] == [
@@ -170,7 +170,7 @@ async def test_roles_hide_tools(mode, claims, names, issuer, api):
     assert bool(hidden) == ("delete_all" in names)
 
 
-async def _seen(client, mode):
+async def _visible_tools(client, mode):
     """Return what a client learns of tools, by each way that the mode has."""
     if mode == "tools":
         listed = (await client.list_tools()).tools

@@ -11,7 +11,7 @@ import time
 import httpx
 import pytest
 from joserfc.jwk import RSAKey
-from servers.issuer import AUDIENCE, CURVE, KEY, OTHER, issuing, signed
+from servers.issuer import AUDIENCE, CURVE, KEY, OTHER, issuing, sign_token
 from servers.recorder import Recorder
 from servers.team import CALL, INITIALIZE, post, shop_served, table
 
@@ -62,11 +62,11 @@ def b64(data):
     return base64.urlsafe_b64encode(raw).decode().rstrip("=")
 
 
-def unsigned(stage, algorithm):
+def unsigned_token(stage, algorithm):
     return f"{b64({'alg': algorithm, 'typ': 'at+jwt'})}.{b64(stage.issuer.claims())}."
 
 
-def shared(stage, secret):
+def shared_secret_token(stage, secret):
     """Return a token whose secret is the issuer's public key."""
     text = f"{b64({'alg': 'HS256', 'typ': 'at+jwt', 'kid': 'k1'})}.{b64(stage.issuer.claims())}"
     return f"{text}.{b64(hmac.digest(secret, text.encode(), 'sha256'))}"
@@ -85,12 +85,12 @@ def parts(stage, *, head=None, body=None, mark=None):
 
 NOW = time.time
 TOKENS = {
-    "alg none": lambda s: unsigned(s, "none"),
-    "alg None": lambda s: unsigned(s, "None"),
-    "alg nOnE": lambda s: unsigned(s, "nOnE"),
+    "alg none": lambda s: unsigned_token(s, "none"),
+    "alg None": lambda s: unsigned_token(s, "None"),
+    "alg nOnE": lambda s: unsigned_token(s, "nOnE"),
     "no alg": lambda s: f"{b64({'typ': 'at+jwt'})}.{b64(s.issuer.claims())}.AAAA",
-    "HS256 with the public key as PEM": lambda s: shared(s, PEM),
-    "HS256 with the public key as JWK": lambda s: shared(s, THUMB),
+    "HS256 with the public key as PEM": lambda s: shared_secret_token(s, PEM),
+    "HS256 with the public key as JWK": lambda s: shared_secret_token(s, THUMB),
     "an algorithm that is not allowed": lambda s: s.token(header={"alg": "RS512"}),
     "a signature of zeros": lambda s: parts(
         s, head=b64({"alg": "ES256", "kid": "e1", "typ": "at+jwt"}), mark=b64(bytes(64))
@@ -110,7 +110,7 @@ TOKENS = {
     "an embedded chain": lambda s: by_attacker(s, x5c=["MIIB"]),
     "crit": lambda s: f"{b64({'alg': 'RS256', 'kid': 'k1', 'crit': ['x'], 'x': 1})}.e30.AAAA",
     "b64": lambda s: f"{b64({'alg': 'RS256', 'kid': 'k1', 'b64': False})}.e30.AAAA",
-    "a nested token": lambda s: signed(s.token(), {"cty": "JWT"}),
+    "a nested token": lambda s: sign_token(s.token(), {"cty": "JWT"}),
     "an encrypted token": lambda s: "eyJhbGciOiJkaXIiLCJlbmMiOiJBMjU2R0NNIn0..AAAA.AAAA.AAAA",
     "an id token": lambda s: s.token(aud="agent", header={"typ": "JWT"}),
     "a proof of DPoP": lambda s: s.token(header={"typ": "dpop+jwt"}),
@@ -150,9 +150,9 @@ TOKENS = {
     "a scope with a quote": lambda s: s.token(scope='tools "x'),
     "scopes in an object": lambda s: s.token(scope={"tools": True}),
     "scopes that are numbers": lambda s: s.token(scope=[1, 2]),
-    "claims that are a list": lambda s: signed([s.issuer.claims()]),
-    "claims that are not JSON": lambda s: signed("tools"),
-    "deep claims": lambda s: signed(b"[" * 5000),
+    "claims that are a list": lambda s: sign_token([s.issuer.claims()]),
+    "claims that are not JSON": lambda s: sign_token("tools"),
+    "deep claims": lambda s: sign_token(b"[" * 5000),
     "a token of 17 kB": lambda s: s.token(x="y" * 17_000),
     "a refresh token": lambda s: "refresh-0123456789abcdef",
     "two tokens": lambda s: f"{s.token()},{s.token()}",
