@@ -143,7 +143,7 @@ class Asking(Conformance):
     def asking(self, toolset: Any, **options: Any) -> set[str]:
         raise NotImplementedError
 
-    async def asked(self, toolset: Any, *calls: Any, **options: Any) -> Any:
+    async def run_until_asked(self, toolset: Any, *calls: Any, **options: Any) -> Any:
         """Run a turn; the names of the calls that wait, and what answers and gives the texts."""
         raise NotImplementedError
 
@@ -165,7 +165,7 @@ class Asking(Conformance):
             shop.add_input_guardrails([require_approval()])
         rule = None if guarded else Select(names=["sell_*"])
 
-        waiting, answer = await self.asked(shop, LOOK, SELL, approval=rule)
+        waiting, answer = await self.run_until_asked(shop, LOOK, SELL, approval=rule)
         assert waiting == ["sell_pet"]
         assert "DELETE" not in [request.method for request in recorder.requests]
 
@@ -181,7 +181,7 @@ class Asking(Conformance):
             shop.add_input_guardrails([require_approval()])
         meta, sell = shop.meta_tools(), ("call_tool", calling("sell_pet", 7))
 
-        waiting, answer = await self.asked(meta, sell, approval=rule)
+        waiting, answer = await self.run_until_asked(meta, sell, approval=rule)
         assert waiting == ["call_tool"]
         assert recorder.requests == []
 
@@ -202,7 +202,7 @@ class Asking(Conformance):
         shop.add_input_guardrails([lambda *_: {"petId": 8}, require_approval()])
         context = approve and Context(approve=approve)
 
-        _, answer = await self.asked(shop, SELL, context=context, approval=True)
+        _, answer = await self.run_until_asked(shop, SELL, context=context, approval=True)
         texts = await answer(True)
 
         assert texts == ["{}" if approve else "sell_pet was not approved."]
@@ -219,7 +219,7 @@ class Asking(Conformance):
         if guarded:
             shop.add_input_guardrails([require_approval()])
 
-        _, answer = await self.asked(shop, SELL, context=context, approval=True)
+        _, answer = await self.run_until_asked(shop, SELL, context=context, approval=True)
         await answer(True)
 
         assert seen == ["Rex & Co"]

@@ -114,7 +114,7 @@ class Image:
         lines.append(shlex.join(["exec", *words, *command]))
         return ["unshare", "--mount", "--propagation", "private", "sh", "-c", "\n".join(lines)]
 
-    def started(self, **variables):
+    def start(self, **variables):
         """Start the image's command, with a read-only root and an empty folder for other files."""
         env = {"PATH": "/usr/bin:/bin", **self.environment, **variables}
         return subprocess.Popen(

@@ -116,7 +116,7 @@ class Process:
                     return matches[-1]
                 await self._changed.wait()
 
-    async def ended(self):
+    async def wait_for_end(self):
         """Return the exit code."""
         code = await asyncio.wait_for(self.process.wait(), 60)
         await self._reading
@@ -139,4 +139,4 @@ async def process_of(*args, env=None, start_new_session=False):
     finally:
         if process.returncode is None:
             process.terminate()
-        await wrapper.ended()
+        await wrapper.wait_for_end()

@@ -19,7 +19,7 @@ BETWEEN = Goal(0.9, 1.1)
 
 
 def test_a_ratio_is_the_median_of_the_ratios_of_each_round():
-    assert Sample((2.0, 30.0, 4.0)).over(Sample((1.0, 10.0, 1.0))) == 3.0
+    assert Sample((2.0, 30.0, 4.0)).ratio_to(Sample((1.0, 10.0, 1.0))) == 3.0
 
 
 @pytest.mark.parametrize("power", [0.5, 1.0, 2.0])

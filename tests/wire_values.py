@@ -26,7 +26,7 @@ class Place(NamedTuple):
     is_raw: bool = False
     space: str = "%20"
 
-    def written(self, delimiter: str, *, printed: bool = False) -> str:
+    def encode_delimiter(self, delimiter: str, *, printed: bool = False) -> str:
         if self.is_raw or (printed and delimiter == "|"):
             return delimiter
         return self.space if delimiter == " " else _ENCODED[delimiter]
@@ -154,7 +154,9 @@ def read(parameter, raw, hint, place):
     if parameter.style == "label" and parameter.printed:
         joint = "."
     else:
-        joint = place.written(_DELIMITERS.get(parameter.style, ","), printed=parameter.printed)
+        joint = place.encode_delimiter(
+            _DELIMITERS.get(parameter.style, ","), printed=parameter.printed
+        )
     pieces = raw.split(joint)
     if isinstance(hint, list):
         return read_items(parameter, pieces, hint, place)
@@ -176,7 +178,9 @@ def read_properties(raws, place):
 
 def _item(parameter, raw, hint, place):
     if parameter.inner and isinstance(hint, list):
-        return [place.decode(piece) for piece in raw.split(place.written(parameter.inner[0]))]
+        return [
+            place.decode(piece) for piece in raw.split(place.encode_delimiter(parameter.inner[0]))
+        ]
     return place.decode(raw)
 
 

@@ -35,7 +35,7 @@ def calls(rounds):
         floor, raw, tool = (took[method, kind] for kind in ("send", "request", "tool"))
         yield Row(f"{method}: client.send(a request built before)", floor)
         yield Row(f"{method}: client.request(…).json()", raw)
-        yield Row(f"{method}: tool.execute", tool, tool.over(raw), (at_most(most),))
+        yield Row(f"{method}: tool.execute", tool, tool.ratio_to(raw), (at_most(most),))
 
 
 async def _measure_calls(rounds):
@@ -107,7 +107,7 @@ def verdicts(rounds):
         check, parse = turns(rounds, actions).values()
         goals = (at_most(10, "us"),) if share == SHARES["90th percentile"] else ()
         note = f"a schema of {len(to_json(schema))} bytes"
-        yield Row(name, check, check.over(parse), goals, note=note)
+        yield Row(name, check, check.ratio_to(parse), goals, note=note)
 
 
 def _each(action):

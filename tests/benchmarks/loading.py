@@ -69,7 +69,7 @@ def first_schemas(rounds):
         data = document.as_json().read_bytes()
         runs = [_first(data, number / count) for number in range(count)]
         took, parse = (Sample(seconds) for seconds in zip(*runs, strict=True))
-        yield Row(f"{document.name}, median", took, took.over(parse), note=f"{count} tools")
+        yield Row(f"{document.name}, median", took, took.ratio_to(parse), note=f"{count} tools")
         yield Row(f"{document.name}, 90th percentile", Sample((took.quantile(0.9),)))
 
 

@@ -45,7 +45,7 @@ def _compare(took, table, lacking=(), prefix=""):
         if sample is None:
             yield Row(prefix + name, note=notes[name])
         else:
-            ratio = None if name == RAW else sample.over(took[prefix + RAW])
+            ratio = None if name == RAW else sample.ratio_to(took[prefix + RAW])
             yield Row(prefix + name, sample, ratio, tuple(goals))
 
 

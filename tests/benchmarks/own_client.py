@@ -23,7 +23,7 @@ def calls(rounds):
         for method in METHODS:
             raw, tool = took[place, method, RAW], took[place, method, EXECUTE]
             yield Row(f"{place}, {method}: {RAW}", raw)
-            yield Row(f"{place}, {method}: {EXECUTE}", tool, tool.over(raw), (at_most(most),))
+            yield Row(f"{place}, {method}: {EXECUTE}", tool, tool.ratio_to(raw), (at_most(most),))
 
 
 async def _measure_calls(rounds, url):

@@ -114,4 +114,4 @@ def ready(rounds, folder):
             yield Row(name, note=peer.absent(folder))
         else:
             goals, note = (at_least(peer.faster),), versions[peer.name]
-            yield Row(name, theirs, theirs.over(took["own"]), goals, note=note)
+            yield Row(name, theirs, theirs.ratio_to(took["own"]), goals, note=note)

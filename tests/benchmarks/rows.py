@@ -70,7 +70,7 @@ class Row:
 def compare_rows(took, base, table, prefix=""):
     """Yield a row for each (key, title, goals …) of a table, as ratios to that of one key."""
     for key, title, *goals in table:
-        ratio = None if key == base else took[key].over(took[base])
+        ratio = None if key == base else took[key].ratio_to(took[base])
         yield Row(prefix + title, took[key], ratio, tuple(goals))
 
 

@@ -64,13 +64,13 @@ def starts(rounds, programs):
         if title in notes:
             yield Row(title, note=notes[title])
             continue
-        ratio = None if key == "bare" else seconds[key].over(seconds["bare"])
+        ratio = None if key == "bare" else seconds[key].ratio_to(seconds["bare"])
         note = f"peak {peaks[key].median:.1f} MiB"
         yield Row(title, seconds[key], ratio, goals.get(key, ()), note=note)
     if HAS_PROC:
         peak = peaks["own small"]
         title = f"{programs['own'].name}, small document: peak"
-        yield Row(title, peak, peak.over(peaks["bare"]), (_PEAK_GOAL,))
+        yield Row(title, peak, peak.ratio_to(peaks["bare"]), (_PEAK_GOAL,))
 
 
 def _list_programs(programs):
@@ -180,7 +180,7 @@ def _call_rows(version, programs, runs, notes):
             yield Row(title, note=notes[key])
             continue
         has_base = "fastmcp" in took and key != "fastmcp"
-        ratio = took[key].over(took["fastmcp"]) if has_base else None
+        ratio = took[key].ratio_to(took["fastmcp"]) if has_base else None
         yield Row(title, took[key], ratio, _CALL_GOALS[version] if key == "own" else ())
 
 
@@ -194,10 +194,10 @@ def _latency_rows(version, programs, runs, notes):
         if key in notes:
             yield Row(title, note=notes[key])
             continue
-        ratio = None if key == "bare" else halves[key].over(halves["bare"])
+        ratio = None if key == "bare" else halves[key].ratio_to(halves["bare"])
         is_own = key == "own"
         yield Row(f"{title}: p50", halves[key], ratio, (at_most(2.0),) if is_own else ())
-        tail = tails[key].over(halves[key])
+        tail = tails[key].ratio_to(halves[key])
         yield Row(f"{title}: p99, over p50", tails[key], tail, (at_most(3.0),) if is_own else ())
 
 

@@ -40,7 +40,7 @@ class Sample:
         spread = f"{low:.{digits}f}-{high:.{digits}f}" if len(self.values) > 1 else ""
         return f"{self.measured_in(unit):.{digits}f} {unit}", spread
 
-    def over(self, other):
+    def ratio_to(self, other):
         """Return the median of the ratios of each round, whose runs follow one another."""
         pairs = zip(self.values, other.values, strict=True)
         return statistics.median(ours / theirs for ours, theirs in pairs)

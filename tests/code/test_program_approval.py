@@ -150,10 +150,10 @@ async def test_a_question_does_not_take_the_time_of_the_program():
 async def test_an_approval_that_fails_refuses_the_call():
     shop, code = asking()
 
-    def broken(call):
+    def fail(call):
         raise DeniedError("only pets may be deleted")
 
-    result = await run_program(code, "await delete_user(7)", approve=broken)
+    result = await run_program(code, "await delete_user(7)", approve=fail)
 
     assert "only pets may be deleted" in result.output
     assert shop.requests == []

@@ -126,7 +126,7 @@ class TestAgentFramework(Asking):
         functions = to_function_tools(toolset, **options)
         return {one.name for one in functions if one.approval_mode == "always_require"}
 
-    async def asked(self, toolset, *calls, **options):
+    async def run_until_asked(self, toolset, *calls, **options):
         agent, model = agent_of(toolset, calls, middleware=[Reading()], **options)
         session = AgentSession()
         questions = (await agent.run("Go.", session=session)).user_input_requests
@@ -145,9 +145,9 @@ class TestAgentFramework(Asking):
         assert response.text == "done"
         assert sorted(model.texts) == sorted(map(text_of, reading.results))
         assert {content.exception for content in model.contents} <= {None}
-        return list(map(self.seen, model.results))
+        return list(map(self.read_result, model.results))
 
-    def seen(self, items):
+    def read_result(self, items):
         images = [item for item in items if item.type == "data"]
         assert [image.media_type for image in images] == ["image/png"] * len(images)
         assert items[0].type == "text"

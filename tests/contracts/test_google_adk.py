@@ -92,7 +92,7 @@ class TestGoogleADK(Asking):
         tools = to_tools(toolset, require_confirmation=approval, **options)
         return {tool.name for tool in tools if tool.may_ask}
 
-    async def asked(self, toolset, *calls, approval=None, **options):
+    async def run_until_asked(self, toolset, *calls, approval=None, **options):
         turn = [call(name, f"c{n}", **args) for n, (name, args) in enumerate(calls)]
         tools = to_tools(toolset, require_confirmation=approval, **options)
         conversation = Conversation(tools, turn)
@@ -120,9 +120,9 @@ class TestGoogleADK(Asking):
         events = await Conversation(to_tools(toolset, **options), *script).say()
         seen = responses(events)
         assert [r.id for r in seen] == [part.function_call.id for t in script for part in t]
-        return list(map(self.seen, seen))
+        return list(map(self.read_result, seen))
 
-    def seen(self, response):
+    def read_result(self, response):
         blobs = [part.inline_data for part in response.parts or ()]
         assert [blob.mime_type for blob in blobs] == ["image/png"] * len(blobs)
         return Seen(texts_of(response), [blob.data for blob in blobs], "error" in response.response)

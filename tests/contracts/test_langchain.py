@@ -77,9 +77,9 @@ class TestLangChain(Conformance):
         assert [message.tool_call_id for message in messages] == ids
         assert [message.artifact.tool_call_id for message in messages] == ids
         assert [message.name for message in messages] == [n for turn in turns for n, _ in turn]
-        return list(map(self.seen, messages))
+        return list(map(self.read_result, messages))
 
-    def seen(self, message):
+    def read_result(self, message):
         blocks = message.content
         if isinstance(blocks, str):
             blocks = [{"type": "text", "text": blocks}]

@@ -60,9 +60,9 @@ class TestLlamaIndex(Conformance):
         assert [message.blocks for message in tool_messages] == [
             e.tool_output.blocks for e in events
         ]
-        return [self.seen(event.tool_output) for event in events]
+        return [self.read_result(event.tool_output) for event in events]
 
-    def seen(self, output):
+    def read_result(self, output):
         images = [block for block in output.blocks if isinstance(block, ImageBlock)]
         assert all(image.image_mimetype == "image/png" for image in images)
         assert output.raw_input["args"] == ()

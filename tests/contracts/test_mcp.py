@@ -59,12 +59,12 @@ class OverMCP(Conformance):
     async def run_turns(self, toolset, *turns):
         async with Client(create_server(toolset), mode=self.mode) as client:
             return [
-                self.seen(result)
+                self.read_result(result)
                 for turn in turns
                 for result in await asyncio.gather(*(client.call_tool(*call) for call in turn))
             ]
 
-    def seen(self, result):
+    def read_result(self, result):
         images = [content for content in result.content if content.type == "image"]
         assert {image.mime_type for image in images} <= {"image/png"}
         text = texts(result)[0] if texts(result) else ""

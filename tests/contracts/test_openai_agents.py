@@ -84,7 +84,7 @@ class TestOpenAIAgents(Asking):
         tools = to_function_tools(toolset, **options)
         return {tool.name for tool in tools if tool.needs_approval is not False}
 
-    async def asked(self, toolset, *calls, **options):
+    async def run_until_asked(self, toolset, *calls, **options):
         turn = [call(name, str(n), arguments) for n, (name, arguments) in enumerate(calls)]
         agent = agent_of(toolset, turn, **options)
         result = await Runner.run(agent, "Go.", run_config=CONFIG)
@@ -106,9 +106,9 @@ class TestOpenAIAgents(Asking):
         items = await run(toolset, *script, **options)
         call_ids = [one.call_id for turn in script for one in turn]
         assert [item.raw_item["call_id"] for item in items] == call_ids
-        return list(map(self.seen, items))
+        return list(map(self.read_result, items))
 
-    def seen(self, item):
+    def read_result(self, item):
         output = item.raw_item["output"]
         parts = [] if isinstance(output, str) else output
         urls = [part["image_url"] for part in parts if part["type"] == "input_image"]

@@ -62,7 +62,7 @@ class TestPydanticAI(Asking):
     def asking(self, toolset, **options):
         return {tool.name for tool in to_tools(toolset, **options) if tool.requires_approval}
 
-    async def asked(self, toolset, *calls, **options):
+    async def run_until_asked(self, toolset, *calls, **options):
         turn = [call(name, str(n), **args) for n, (name, args) in enumerate(calls)]
         agent = approving(toolset, turn, **options)
         asked = await agent.run("Go.")
@@ -81,9 +81,9 @@ class TestPydanticAI(Asking):
         parts = await run(toolset, *numbered, **options)
         expected = [(one.tool_name, one.tool_call_id) for turn in numbered for one in turn]
         assert [(part.tool_name, part.tool_call_id) for part in parts] == expected
-        return list(map(self.seen, parts))
+        return list(map(self.read_result, parts))
 
-    def seen(self, part):
+    def read_result(self, part):
         content = part.content if isinstance(part.content, list) else [part.content]
         images = [one for one in content if isinstance(one, BinaryImage)]
         assert [image.media_type for image in images] == ["image/png"] * len(images)

@@ -176,14 +176,14 @@ async def test_00x_a_server_that_is_not_there_raises_nothing():
 async def test_00x_calls_are_logged_at_levels_that_fit(tools, caplog):
     tool = tools["get_pet_by_id"]
 
-    def broken(call, context):
+    def fail(call, context):
         raise RuntimeError("a bug")
 
     with caplog.at_level(logging.INFO, "openapi_tools"):
         await tool.execute({"petId": 3})
         await tool.execute({})
         assert caplog.records == [], "what is told in a result needs no log"
-        tool.add_input_guardrails([broken])
+        tool.add_input_guardrails([fail])
         await tool.execute({"petId": 3})
 
     assert {record.levelname for record in caplog.records} == {"ERROR"}

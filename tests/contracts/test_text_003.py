@@ -218,14 +218,14 @@ async def test_the_steps_can_be_called_by_themselves(tool):
 
 
 async def test_input_guardrails_see_to_proper_arguments(tool, recorder):
-    async def sold(call, context):
+    async def read_status(call, context):
         return {"status": context.state}
 
     def only_sold(call, context):
         if call.arguments["status"] != "sold":
             raise DeniedError("only sold pets may be listed.")
 
-    tool.add_input_guardrails([sold, only_sold])
+    tool.add_input_guardrails([read_status, only_sold])
     changed = await tool(ToolCall(name=tool.name), Context(state="sold"))
     refused = await tool(SOLD, Context(state="pending"))
 

@@ -55,7 +55,7 @@ def test_the_container_serves_with_a_root_that_cannot_be_written(tmp_path):
     text = config.read_text().replace('redis = "${REDIS_URL}"\n', "")
     config.write_text(text.replace('host = "0.0.0.0"', f'host = "0.0.0.0"\nport = {port}'))
 
-    with image.started(OPENAPI_TOOLS_STATE_KEY=KEY, ALICE_TOKEN=TOKEN) as process:
+    with image.start(OPENAPI_TOOLS_STATE_KEY=KEY, ALICE_TOKEN=TOKEN) as process:
         try:
             status, _ = waited_for(f"http://127.0.0.1:{port}/healthz", process)
             ready = get_response(f"http://127.0.0.1:{port}/readyz")

@@ -41,11 +41,11 @@ class Site(servers.site.Site):
             return SiteResponse(b"", 304, tuple(self.headers.items()))
         return SiteResponse(self.body, 200, tuple(self.headers.items()))
 
-    def at(self, path="/openapi.json", user=""):
+    def address_of(self, path="/openapi.json", user=""):
         return self.url.replace("//", f"//{user}") + path
 
     def load(self, path="/openapi.json", user="", **settings):
-        return load_tools(self.at(path, user), settings=Settings(**settings))
+        return load_tools(self.address_of(path, user), settings=Settings(**settings))
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def test_a_document_that_is_the_same_is_not_sent_again(site, folder, name, value
     assert not is_from_cache(first)
     assert again["get_it"].description == "One"
     assert again.document == site.body
-    assert servers_of(again) == servers_of(first) == [site.at("/v1")]
+    assert servers_of(again) == servers_of(first) == [site.address_of("/v1")]
     assert again.warnings == first.warnings == ()
 
 
@@ -147,13 +147,13 @@ def test_a_redirect_is_asked_for_again_and_to_another_place_is_another_document(
 
     assert is_from_cache(again)
     assert site.asked[3].headers["If-None-Match"] == '"one"'
-    assert servers_of(again) == servers_of(first) == [site.at("/v1")]
+    assert servers_of(again) == servers_of(first) == [site.address_of("/v1")]
 
     site.moved = "/deep/newer.json"
     moved = site.load("/old.json")
 
     assert not is_from_cache(moved)
-    assert servers_of(moved) == [site.at("/deep/v1")]
+    assert servers_of(moved) == [site.address_of("/deep/v1")]
     assert site.asked[-1].headers.get("If-None-Match") is None
 
 
@@ -170,7 +170,7 @@ def test_a_copy_stands_in_for_a_server_that_fails_if_asked(site, status):
     assert servers_of(stale) == servers_of(first)
     reason = f"the server responded with status {status}."
     copy = "The cached copy is from less than a minute ago."
-    assert stale.warnings == (f"{site.at()} was not read: {reason} {copy}",)
+    assert stale.warnings == (f"{site.address_of()} was not read: {reason} {copy}",)
 
 
 def test_a_copy_stands_in_for_a_server_that_cannot_be_reached(site, monkeypatch):
@@ -186,7 +186,7 @@ def test_a_copy_stands_in_for_a_server_that_cannot_be_reached(site, monkeypatch)
 
     assert "cached copy is from 3 days ago" in stale.warnings[0]
     assert stale["get_it"].description == moved["get_it"].description == "One"
-    assert servers_of(moved) == [site.at("/v1")]
+    assert servers_of(moved) == [site.address_of("/v1")]
 
 
 def test_a_copy_stands_in_for_a_server_that_is_too_slow(site, capfd):
@@ -243,7 +243,10 @@ def test_secrets_of_a_url_are_in_no_file_and_no_listing(site, folder):
     assert all(re.fullmatch(r"[0-9a-f]{40}\.index", path.name) for path in cached_files(folder))
     assert not re.search(rb"s3cret|pa55word|s1gned|bWU6cGE1NXdvcmQ|me:", content)
     labels = {(label.source, label.uri) for _, label in cache.labelled_entries()}
-    assert labels == {(site.at("/old.json"), site.at("/new.json")), (site.at(), site.at())}
+    assert labels == {
+        (site.address_of("/old.json"), site.address_of("/new.json")),
+        (site.address_of(), site.address_of()),
+    }
 
 
 def test_a_copy_is_for_those_who_can_name_it(site):

@@ -197,7 +197,7 @@ async def test_a_cancelled_call_says_so_and_leaves_no_span_open(sdk):
     async with Faults(hang) as server, sdk.watch(pets(server.url)) as toolset:
         events = collect_events(toolset)
         task = asyncio.create_task(get_pet(toolset))
-        await server.until(lambda: bool(server.requests))
+        await server.wait_until(lambda: bool(server.requests))
 
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -212,7 +212,7 @@ async def test_calls_that_a_closed_toolset_gives_up_are_reported_as_errors(sdk):
         toolset = sdk.watch(pets(server.url))
         events = collect_events(toolset)
         task = asyncio.create_task(get_pet(toolset))
-        await server.until(lambda: bool(server.requests))
+        await server.wait_until(lambda: bool(server.requests))
 
         await toolset.aclose()
         await task

@@ -36,9 +36,9 @@ class Expression:
         self.null_for_absent = null_for_absent
         self.checkers = {}
 
-    def of(self, value):
+    def express(self, value):
         """Return a value in the form of the schema, which accepts it."""
-        form = self.written(self.schema, value)
+        form = self.write(self.schema, value)
         if not self.fits(self.schema, form):
             raise InexpressibleError(form)
         return form
@@ -52,8 +52,8 @@ class Expression:
             entry = self.checkers[id(node)] = (node, checker)
         return entry[1].fits(form)
 
-    def written(self, node, value):
-        node = self.followed(node)
+    def write(self, node, value):
+        node = self.follow(node)
         if not isinstance(node, dict) or (self.is_plain and not isinstance(value, dict)):
             return value
         if "anyOf" in node:
@@ -63,7 +63,7 @@ class Expression:
         kinds = node.get("type", [])
         return self.of_kinds(node, kinds if isinstance(kinds, list) else [kinds], value)
 
-    def followed(self, node):
+    def follow(self, node):
         while isinstance(node, dict) and "$ref" in node:
             node = self.definitions[node["$ref"].removeprefix("#/$defs/")]
         return node
@@ -75,7 +75,7 @@ class Expression:
         if isinstance(value, dict) and "array" in kinds:
             return [self.of_pair(node["items"], *pair) for pair in value.items()]
         if isinstance(value, list) and "array" in kinds:
-            return [self.written(node.get("items", True), item) for item in value]
+            return [self.write(node.get("items", True), item) for item in value]
         is_text = isinstance(value, dict | list) and "string" in kinds
         return json.dumps(value) if is_text else value
 
@@ -84,7 +84,7 @@ class Expression:
         forms = []
         for branch in branches:
             with suppress(InexpressibleError):
-                form = self.written(branch, value)
+                form = self.write(branch, value)
                 if self.fits(branch, form):
                     forms.append(form)
         if not forms:
@@ -93,10 +93,10 @@ class Expression:
         return forms[0]
 
     def of_pair(self, node, name, value):
-        properties = self.followed(node).get("properties", {})
+        properties = self.follow(node).get("properties", {})
         if properties.keys() != {KEY, VALUE}:
             raise InexpressibleError(name)
-        return {KEY: name, VALUE: self.written(properties[VALUE], value)}
+        return {KEY: name, VALUE: self.write(properties[VALUE], value)}
 
     def of_object(self, node, value):
         properties = node.get("properties", {})
@@ -109,7 +109,7 @@ class Expression:
             if wire_name is None:
                 rest[name] = item
             else:
-                form[wire_name] = self.written(properties[wire_name], item)
+                form[wire_name] = self.write(properties[wire_name], item)
         form |= self.of_rest(node, rest, form)
         if self.null_for_absent:
             form |= {name: None for name in properties if name not in form}
@@ -124,7 +124,7 @@ class Expression:
         )
         if extras is None or extras in form:
             raise InexpressibleError(rest)
-        return {extras: self.written(node["properties"][extras], rest)}
+        return {extras: self.write(node["properties"][extras], rest)}
 
 
 def label_value(values, value):

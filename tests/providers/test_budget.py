@@ -91,7 +91,7 @@ def find_losses(tool, definition, profile, inputs):
     expression, losses = expression_of(definition, profile), []
     for value in filter(fits, inputs):
         try:
-            restored = definition.restore(expression.of(value))
+            restored = definition.restore(expression.express(value))
         except InexpressibleError:
             losses.append(value)
         else:

@@ -64,7 +64,7 @@ def send_inputs(definition, profile, inputs):
     expression = expression_of(definition, profile)
     for value in inputs:
         try:
-            yield value, definition.restore(expression.of(value))
+            yield value, definition.restore(expression.express(value))
         except InexpressibleError:
             yield value, None
 

@@ -25,10 +25,10 @@ class Keeping:
         self._kept.append(Recorded(b"", scope["method"], target, headers, body))
         waiting = [{"type": "http.request", "body": body, "more_body": False}]
 
-        async def again():
+        async def receive_again():
             return waiting.pop() if waiting else await receive()
 
-        await self._app(scope, again, send)
+        await self._app(scope, receive_again, send)
 
 
 def create_app(kept):

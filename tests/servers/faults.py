@@ -108,7 +108,7 @@ class Faults:
             self.ended += 1
             self.changed.set()
 
-    async def until(self, condition):
+    async def wait_until(self, condition):
         """Wait until something is the case that the attributes tell."""
         while not condition():
             self.changed.clear()

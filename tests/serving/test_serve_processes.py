@@ -44,7 +44,7 @@ async def test_several_apis_are_served_over_http_with_a_log_of_json_lines(tmp_pa
         async with client_of(match[1]) as client:
             names = await names_of(client)
         server.process.send_signal(signal.SIGTERM)
-        code = await server.ended()
+        code = await server.wait_for_end()
 
     records = [json.loads(line) for line in server.log_lines]
     assert names == ["list_pets", "pets_list_users", "list_orders", "shop_list_users"]
@@ -93,7 +93,7 @@ async def test_a_call_that_runs_may_end_after_the_signal(tmp_path):
         begun = time.monotonic()
         server.process.send_signal(signal.SIGTERM)
         result = await asyncio.wait_for(call, 20)
-        assert await server.ended() == 0
+        assert await server.wait_for_end() == 0
 
     assert not result.is_error
     assert time.monotonic() - begun < 8
@@ -107,7 +107,7 @@ async def test_a_call_that_runs_too_long_after_the_signal_is_ended(tmp_path):
         server.process.send_signal(signal.SIGTERM)
         await asyncio.wait({call})
         assert call.exception() is not None
-        assert await server.ended() == 0
+        assert await server.wait_for_end() == 0
         await asyncio.wait_for(api.left.wait(), 20)
 
 
@@ -188,7 +188,7 @@ async def test_workers_share_a_port_add_up_figures_and_hear_of_a_signal_each(tmp
                 async with client_of(url) as client:
                     assert await names_of(client) == ["list_cats"]
             server.process.terminate()
-            assert await server.ended() == 0
+            assert await server.wait_for_end() == 0
 
     total = r'openapi_tools_calls_total\{api="pets",outcome="ok",tool="list_pets"\} (\S+)'
     assert float(re.search(total, figures)[1]) == 20

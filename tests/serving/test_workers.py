@@ -179,7 +179,7 @@ async def test_a_server_that_is_interrupted_ends_with_130(count, end, code, envi
         async with client_of(url) as client:
             await client.list_tools()
             server.process.send_signal(signal.Signals[end])
-            assert await server.ended() == code
+            assert await server.wait_for_end() == code
 
     assert not any("Traceback" in line or "replaces" in line for line in server.log_lines)
 
@@ -191,7 +191,7 @@ async def test_ctrl_c_which_reaches_the_workers_too_replaces_none(environment, t
         await server.line("serving 2 tools")
         await workers_of(tmp_path / "metrics", server, 3)
         os.killpg(server.process.pid, signal.SIGINT)
-        assert await server.ended() == 130
+        assert await server.wait_for_end() == 130
 
     assert len(server.log_lines) == 1
     assert [*(tmp_path / "metrics").iterdir()] == []

@@ -33,7 +33,7 @@ class Gate:
             self.changed.set()
             await self.opened.wait()
 
-    async def until(self, count):
+    async def wait_for(self, count):
         async with asyncio.timeout(30):
             while len(self.held) < count:
                 self.changed.clear()
@@ -57,7 +57,7 @@ async def test_the_programs_of_one_user_leave_places_for_others():
     sleeping = [
         asyncio.create_task(run_program(code, "await get_user(1)", user="alice")) for _ in range(8)
     ]
-    await gate.until(8)
+    await gate.wait_for(8)
 
     refused = await run_program(code, "1", user="alice")
     other_results = [await run_program(code, "1", user=name) for name in ("bob", "carol")]

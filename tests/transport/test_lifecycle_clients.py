@@ -43,7 +43,7 @@ async def test_failing_calls_leave_no_file_open():
             urls = [server.url, f"http://127.0.0.1:{closed}"] * 50
             calls = (sender.send(get(url)) for url in urls)
             await asyncio.gather(*calls, return_exceptions=True)
-            await server.until(lambda: server.ended == server.connections)
+            await server.wait_until(lambda: server.ended == server.connections)
             counts.append(open_files())
         await sender.aclose()
 
@@ -82,7 +82,7 @@ async def test_a_connection_that_was_closed_while_the_loop_was_busy_is_replaced(
     client = make_client(Settings())
     async with Faults(reply_with(make_response())) as server, client:
         await client.get(server.url)
-        await server.until(lambda: server.ended == 1)
+        await server.wait_until(lambda: server.ended == 1)
 
         again = await client.post(server.url, content=b"{}")
 
@@ -149,7 +149,7 @@ async def test_many_loops_in_many_threads_share_a_toolset():
         await toolset.aclose()
 
         assert [result.success for result in results] == [True] * 60
-        await server.until(lambda: server.ended == server.connections)
+        await server.wait_until(lambda: server.ended == server.connections)
 
 
 FORKING = """

@@ -70,7 +70,7 @@ async def test_ten_calls_through_a_proxy_take_one_connection(environment, record
         assert {request.header("Proxy-Authorization") for request in proxy.requests} == {
             CREDENTIALS
         }
-        await proxy.until(lambda: proxy.ended == 1)  # with the toolset
+        await proxy.wait_until(lambda: proxy.ended == 1)  # with the toolset
 
 
 async def test_ten_calls_over_tls_take_one_tunnel_and_one_handshake(environment, ours):
@@ -85,7 +85,7 @@ async def test_ten_calls_over_tls_take_one_tunnel_and_one_handshake(environment,
             assert proxy.connections == 1
             assert proxy.tunnels == [f"api.test:{server.port}"]
             assert proxy.requests[0].header("Proxy-Authorization") == CREDENTIALS
-            await proxy.until(lambda: proxy.ended == 1)
+            await proxy.wait_until(lambda: proxy.ended == 1)
     assert (server.greeted, len(server.requests)) == (1, 10)
     assert not any(b"proxy" in head.lower() for _, head in server.requests)
 
@@ -152,7 +152,7 @@ async def test_each_event_loop_has_connections_of_its_own(environment, recorder)
 
         assert all(result.success for pair in results for result in pair)
         assert proxy.connections == 2
-        await proxy.until(lambda: proxy.ended == 2)
+        await proxy.wait_until(lambda: proxy.ended == 2)
 
 
 # ---- what breaks -------------------------------------------------------------------------------
@@ -171,7 +171,7 @@ async def test_a_proxy_that_starts_again_is_connected_to_again(environment, ours
                     result = await toolset["call"].execute(arguments)
                     assert result.success, result
                     proxy.drop_connections()
-                    await proxy.until(lambda: proxy.ended == proxy.connections)
+                    await proxy.wait_until(lambda: proxy.ended == proxy.connections)
 
             assert proxy.connections == 3
     assert len(server.requests) == 3
@@ -250,7 +250,7 @@ async def test_a_proxy_that_opens_no_tunnel_in_time_is_named(environment):
         async with tools("https://api.test", api=WRITE, timeout=0.2) as toolset:
             result = await toolset["call"].execute({"body": {}})
 
-        await proxy.until(lambda: proxy.hung_up == 1)
+        await proxy.wait_until(lambda: proxy.hung_up == 1)
     assert result.error["type"] == "timeout"
     expected = f"it was not sent, because the proxy 127.0.0.1:{proxy.port} had not connected."
     assert expected in result.output
@@ -286,7 +286,7 @@ async def test_a_tunnel_to_a_server_with_a_strange_certificate_is_closed(
             url = f"https://api.test:{server.port}"
             async with tools(url, ca_file=ours.file) as toolset:
                 results = await call_times(toolset, 3)
-                await proxy.until(lambda: proxy.ended == proxy.connections == 3)
+                await proxy.wait_until(lambda: proxy.ended == proxy.connections == 3)
 
     assert {result.error["type"] for result in results} == {"connection"}
     assert "certificate is not trusted" in results[0].output
@@ -319,7 +319,7 @@ async def test_a_response_through_a_proxy_has_the_same_bounds(environment):
         environment(proxy)
         result = await call_server("http://api.test", trust_env=True, max_response_bytes=10_000)
 
-        await proxy.until(lambda: proxy.ended == 1)
+        await proxy.wait_until(lambda: proxy.ended == 1)
     assert result.error["type"] == "too_large"
 
 

@@ -75,7 +75,7 @@ async def test_no_more_calls_than_allowed_are_under_way_and_each_has_its_own_res
 async def test_waiting_for_a_turn_counts_towards_the_deadline():
     async with Faults(hang_on_slow) as server, sending(concurrency=2, timeout=1.0) as sender:
         slow = [asyncio.create_task(error_of(sender, get(server.url + "/slow"))) for _ in "ab"]
-        await server.until(lambda: len(server.requests) == 2)
+        await server.wait_until(lambda: len(server.requests) == 2)
         # Its own deadline comes long before the two calls under way end theirs.
         sender.settings = Settings(concurrency=2, timeout=0.2)
         waiting = await error_of(sender, httpx.Request("POST", server.url + "/new"))
@@ -99,7 +99,7 @@ async def test_a_cancelled_call_is_cancelled_and_leaves_no_connection(sent, clos
         settings = Settings(base_url=server.url)
         async with load_tools(document(), settings=settings) as toolset:
             task = asyncio.create_task(toolset["call"].execute({}))
-            await server.until(lambda: bool(server.requests))
+            await server.wait_until(lambda: bool(server.requests))
             await asyncio.sleep(0.01)
             if closing:
                 closed = asyncio.create_task(toolset.aclose())
@@ -107,7 +107,7 @@ async def test_a_cancelled_call_is_cancelled_and_leaves_no_connection(sent, clos
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
-            await server.until(lambda: server.hung_up == 1)
+            await server.wait_until(lambda: server.hung_up == 1)
 
             if closing:
                 await asyncio.wait_for(closed, 5)
@@ -163,7 +163,7 @@ async def test_a_loop_in_another_thread_has_a_client_of_its_own():
         there = asyncio.run_coroutine_threadsafe(sender.send(get(server.url)), loop)
         there_status = (await asyncio.wrap_future(there)).status
         stuck = asyncio.run_coroutine_threadsafe(error_of(sender, get(server.url + "/slow")), loop)
-        await server.until(lambda: len(server.requests) == 3)
+        await server.wait_until(lambda: len(server.requests) == 3)
 
         await sender.aclose()
 
@@ -400,7 +400,7 @@ async def test_a_call_through_a_users_client_ends_as_others_and_leaves_no_connec
     options = {"timeout": None, "follow_redirects": True}
     async with Faults(behave) as server, library.AsyncClient(**options) as client:
         result = await call_server(server.url, client=client, timeout=0.3)
-        await server.until(lambda: server.ended == server.connections == 1)
+        await server.wait_until(lambda: server.ended == server.connections == 1)
 
     assert (result.output if result.success else result.error["type"]) == expected
 

@@ -84,7 +84,7 @@ async def test_plain_http_behind_an_https_address_is_not_taken(early, ours):
 
     async with Faults(speak) as server:
         result = await call_server(server.url.replace("http:", "https:"), ca_file=ours.file)
-        await server.until(lambda: server.ended == 1)
+        await server.wait_until(lambda: server.ended == 1)
 
     assert result.error["type"] == "connection"
     is_named = "the server does not use TLS" in result.output
@@ -109,7 +109,7 @@ async def test_a_handshake_that_never_ends_ends_at_the_deadline():
 
     async with Faults(drip) as server:
         result = await call_server(server.url.replace("http:", "https:"), timeout=0.2)
-        await server.until(lambda: server.ended == 1)
+        await server.wait_until(lambda: server.ended == 1)
 
     assert result.error["type"] == "timeout"
 

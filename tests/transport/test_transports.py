@@ -379,9 +379,9 @@ async def test_connections_are_used_again_and_few_are_kept():
         assert server.connections == 1
 
         await asyncio.gather(*(client.get(server.url) for _ in range(10)))
-        await server.until(lambda: server.connections - server.ended <= 3)
+        await server.wait_until(lambda: server.connections - server.ended <= 3)
         assert server.connections <= 10
-    await server.until(lambda: server.connections == server.ended)
+    await server.wait_until(lambda: server.connections == server.ended)
 
 
 async def test_a_kept_connection_grows_old(monkeypatch):
@@ -390,7 +390,7 @@ async def test_a_kept_connection_grows_old(monkeypatch):
         await client.get(server.url)
         await client.get(other.url)  # a request to elsewhere tidies up, too
 
-        await server.until(lambda: server.ended == 1)
+        await server.wait_until(lambda: server.ended == 1)
         await client.get(server.url)
         assert (server.connections, other.connections) == (2, 1)
 
@@ -416,13 +416,13 @@ async def test_a_response_that_is_not_read_to_its_end_closes_its_connection():
                 assert piece.strip(b"x") == b""
                 break
 
-        await server.until(lambda: server.ended == 1)
+        await server.wait_until(lambda: server.ended == 1)
 
 
 async def test_a_response_before_the_body_was_sent_ends_the_connection():
     async def refuse(peer):
         await peer.write(make_response(b"no", status="413 Too Large"))
-        await peer.server.until(lambda: bool(peer.server.requests))
+        await peer.server.wait_until(lambda: bool(peer.server.requests))
 
     async with Faults(refuse) as server, client_of() as client:
 
@@ -430,7 +430,7 @@ async def test_a_response_before_the_body_was_sent_ends_the_connection():
             yield b"x"
             server.requests.append(b"")
             server.changed.set()
-            await server.until(lambda: server.ended == 1)
+            await server.wait_until(lambda: server.ended == 1)
             await asyncio.sleep(0.05)
             yield b"x" * 1_000_000
             yield b"x" * 1_000_000

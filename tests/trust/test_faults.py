@@ -58,7 +58,7 @@ class Report:
     def __post_init__(self):
         self.cases = SOME if self.bytewise else CASES
 
-    def of(self, *, lasting):
+    def select_cases(self, *, lasting):
         """Return the cases that may take all of a call's time, or the others."""
         return [
             (method, route)
@@ -97,11 +97,13 @@ async def report(request):
         else:
             site = stack.enter_context(FaultProcess())
         common = {"base_url": site.url}
-        late = outcome.of(lasting=True)
+        late = outcome.select_cases(lasting=True)
         for _ in range(TRIES):
             await outcome.ask(late, timeout=BUDGET, concurrency=len(CASES), **common)
             late = [case for case in late if outcome.is_late(*case)]
-        await outcome.ask(outcome.of(lasting=False), timeout=PATIENCE, concurrency=10, **common)
+        await outcome.ask(
+            outcome.select_cases(lasting=False), timeout=PATIENCE, concurrency=10, **common
+        )
         async with httpx.AsyncClient() as client:
             outcome.facts = (await client.get(f"{site.url}/told")).json()
         yield outcome
@@ -126,7 +128,7 @@ def test_each_fault_ends_as_it_should(report):
 
 
 def test_each_fault_ends_in_time(report):
-    lasting = report.of(lasting=True)
+    lasting = report.select_cases(lasting=True)
 
     assert [
         (method, route.slug) for method, route in lasting if report.is_late(method, route)

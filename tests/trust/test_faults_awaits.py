@@ -61,7 +61,7 @@ async def ends_of(method, act, *, fresh):
                 ends += await asyncio.gather(asyncio.wait_for(stepped, 5), return_exceptions=True)
                 following = await tool.execute({"q": f"after-{at}"})
             async with asyncio.timeout(5):
-                await site.until(lambda: site.connections == site.ended)
+                await site.wait_until(lambda: site.connections == site.ended)
 
             assert following.output == {"echo": f"q=after-{at}"}
             if stepped.count < at:
@@ -113,14 +113,14 @@ async def test_closing_ends_the_calls_under_way_as_error_results():
         toolset = tools_at(server.url, concurrency=10, timeout=10)
         names = ["get_echo", "post_echo"] * 25
         calls = [asyncio.create_task(toolset[name].execute({})) for name in names]
-        await server.until(lambda: len(server.requests) == 10)
+        await server.wait_until(lambda: len(server.requests) == 10)
         await toolset.aclose()
         results = await asyncio.gather(*calls)
         await toolset.aclose()
         unused = tools_at(server.url)
         await unused.aclose()
         after = [await closed["get_echo"].execute({}) for closed in (toolset, unused)]
-        await server.until(lambda: server.hung_up == server.connections)
+        await server.wait_until(lambda: server.hung_up == server.connections)
 
     assert {result.error["type"] for result in [*results, *after]} == {"connection"}
     assert all("closed" in str(result) for result in [*results, *after])
@@ -151,7 +151,7 @@ async def test_loading_again_while_calls_run_disturbs_none_of_them():
 
     async with Faults(behave) as server, tools_at(server.url) as old:
         calls = [asyncio.create_task(old["post_echo"].execute({})) for _ in range(5)]
-        await server.until(lambda: len(server.requests) == 5)
+        await server.wait_until(lambda: len(server.requests) == 5)
         async with tools_at(server.url) as new:
             assert (await new["get_echo"].execute({})).success
         held.set()

@@ -163,7 +163,7 @@ async def test_no_pickle_copy_or_traceback_with_locals_shows_a_secret(scheme):
                 with pytest.raises(NotPicklableError, match="cannot be pickled or copied"):
                     step(thing)
         calling = asyncio.create_task(toolset["ok"].execute({}))
-        await server.until(lambda: bool(server.requests))
+        await server.wait_until(lambda: bool(server.requests))
         calling.cancel()
         with pytest.raises(asyncio.CancelledError) as caught:
             await calling
