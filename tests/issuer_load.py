@@ -26,7 +26,7 @@ STATES = {
 
 
 @dataclass
-class Figures:
+class Measurements:
     """How often each status came, and the seconds of each answer, by the issuer's state."""
 
     counts: Counter = field(default_factory=Counter)
@@ -35,7 +35,7 @@ class Figures:
 
 async def load(site, issuer, *, rounds, seconds, users, pause=0.05):
     """Have users call all the time while the issuer's state changes; it begins by hanging."""
-    figures, state = Figures(), "hangs"
+    measurements, state = Measurements(), "hangs"
     vars(issuer).update(STATES[state])
     ends = asyncio.Event()
     limits = httpx.Limits(max_connections=users)
@@ -51,8 +51,8 @@ async def load(site, issuer, *, rounds, seconds, users, pause=0.05):
         while not ends.is_set():
             began, during = time.perf_counter(), state
             response = await web.post(site.url, json=message, headers=headers)
-            figures.counts[response.status_code] += 1
-            figures.seconds[during].append(time.perf_counter() - began)
+            measurements.counts[response.status_code] += 1
+            measurements.seconds[during].append(time.perf_counter() - began)
             await asyncio.sleep(pause)
 
     async with httpx.AsyncClient(timeout=60, limits=limits) as web:
@@ -63,7 +63,7 @@ async def load(site, issuer, *, rounds, seconds, users, pause=0.05):
         vars(issuer).update(STATES["well"])
         ends.set()
         await asyncio.gather(*tasks)
-    return figures
+    return measurements
 
 
 async def measure():
@@ -76,9 +76,9 @@ async def measure():
         async with contextlib.AsyncExitStack() as stack:
             api = await stack.enter_async_context(Recorder())
             site = await stack.enter_async_context(shop_served(api, table(issuer)))
-            figures = await load(site, issuer, rounds=12, seconds=5.0, users=100, pause=1.0)
-    print(dict(figures.counts))
-    for state, listed in figures.seconds.items():
+            measurements = await load(site, issuer, rounds=12, seconds=5.0, users=100, pause=1.0)
+    print(dict(measurements.counts))
+    for state, listed in measurements.seconds.items():
         ordered = sorted(listed)
         middle, late = (ordered[int(len(ordered) * part)] * 1000 for part in (0.5, 0.99))
         print(f"{state}: {len(listed)} answers, median {middle:.0f} ms, 99 % within {late:.0f} ms")

@@ -31,8 +31,8 @@ def _operation(name, *parameters, **fields):
     return operation(operationId=name, parameters=list(parameters), **fields)
 
 
-def _parameter(name, kind, place="query"):
-    return {"name": name, "in": place, "required": place == "path", "schema": {"type": kind}}
+def _parameter(name, kind, location="query"):
+    return {"name": name, "in": location, "required": location == "path", "schema": {"type": kind}}
 
 
 DOCUMENT = {

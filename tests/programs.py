@@ -9,8 +9,8 @@ ITEMS = 10
 PAGES = 3
 
 
-def _parameter(name, place, *, required=False, **schema):
-    return {"name": name, "in": place, "required": required, "schema": schema}
+def _parameter(name, location, *, required=False, **schema):
+    return {"name": name, "in": location, "required": required, "schema": schema}
 
 
 _BODY = {"content": {"application/json": {"schema": {"type": "object"}}}}

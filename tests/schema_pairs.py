@@ -92,7 +92,7 @@ def pairs(draw: Draw) -> tuple[dict[str, Any], dict[str, Any]]:
         for name, part in old["$defs"].items()
     }
     # Validators go round and round where a reference leads back to the same value.
-    return _without_circles(old), _without_circles(new)
+    return _without_cycles(old), _without_cycles(new)
 
 
 def close_schema(schema):
@@ -185,7 +185,7 @@ def _draw_inside(draw, keyword, value):
     return value
 
 
-def _without_circles(schema):
+def _without_cycles(schema):
     """Return the schema, with definitions that allow anything where they lead to themselves."""
     parts = schema["$defs"]
     circular = any(_returns(part, parts, frozenset()) for part in (schema, *parts.values()))

@@ -90,7 +90,7 @@ async def why_not_sent(tool, steps):
 
 
 async def test_an_instance_of_every_alternative_is_sent_in_all_published_documents():
-    count, ruled_out, lacking = 0, [], []
+    count, ruled_out, not_sent = 0, [], []
     if not entries():
         pytest.skip(ABSENT)
     async with httpx.AsyncClient(transport=httpx.MockTransport(echo)) as client:
@@ -102,11 +102,11 @@ async def test_an_instance_of_every_alternative_is_sent_in_all_published_documen
                     place = f"{entry.path} {tool.name} {steps}"
                     try:
                         if reason := await why_not_sent(tool, steps):
-                            lacking.append(f"{place}: {reason}")
+                            not_sent.append(f"{place}: {reason}")
                     except RuledOutError as error:
                         ruled_out.append(f"{place}: {error}")
 
     print(f"{len(ruled_out)} of {count} are ruled out by the document:", *ruled_out, sep="\n")
-    print(f"{len(lacking)} of {count} could not be sent:", *lacking, sep="\n")
+    print(f"{len(not_sent)} of {count} could not be sent:", *not_sent, sep="\n")
     assert count > 3_000
-    assert len(lacking) <= count / 100
+    assert len(not_sent) <= count / 100

@@ -170,7 +170,7 @@ REFUSED = [
 
 @pytest.mark.parametrize("status", [401, 403])
 @pytest.mark.parametrize(("security", "credentials", "message"), REFUSED, ids=repr)
-async def test_a_refusal_names_the_schemes_that_lack_a_credential(
+async def test_a_refusal_names_the_schemes_without_a_credential(
     security, credentials, message, status, recorder
 ):
     headers = [("Content-Type", "application/json"), ("Retry-After", "3")]
@@ -334,7 +334,7 @@ async def test_what_stands_behind_a_word_in_a_key_is_a_secret_too(recorder):
         ("https://{unknown}/v3", "", ""),
     ],
 )
-async def test_a_404_says_that_base_url_lacks_the_path_of_the_documents_server(
+async def test_a_404_says_that_base_url_is_missing_the_path_of_the_documents_server(
     server, base, meant, recorder
 ):
     recorder.response = CannedResponse(status=404)

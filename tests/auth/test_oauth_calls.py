@@ -302,7 +302,7 @@ async def test_a_call_that_is_cancelled_while_it_refreshes_harms_no_other(server
     assert len(server.forms) == 1
 
 
-def test_when_the_loop_of_a_refresh_ends_another_begins_anew(server):
+def test_when_the_loop_of_a_refresh_ends_another_begins_again(server):
     toolset = load(server, APP)
     server.delay = 0.3
     results = []

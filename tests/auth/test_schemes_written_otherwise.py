@@ -201,14 +201,14 @@ HEADER = {"type": "apiKey", "in": "header", "name": "Authorization"}
 
 
 @pytest.mark.parametrize("described", PREFIXES)
-def test_a_prefix_that_a_key_lacks_is_reported_at_load(described):
+def test_a_missing_prefix_of_a_key_is_reported_at_load(described):
     root = api({**HEADER, "description": described})
     word = PREFIXES[described]
 
-    lacking = load_tools(root, credentials={"k": "abcd1234"})
+    without_word = load_tools(root, credentials={"k": "abcd1234"})
     having = load_tools(root, credentials={"k": f"{word} abcd1234"})
 
-    assert [w for w in lacking.warnings if f"'{word} …'" in w], lacking.warnings
+    assert [w for w in without_word.warnings if f"'{word} …'" in w], without_word.warnings
     assert having.warnings == ()
 
 

@@ -27,9 +27,9 @@ def sequential(rounds, folder):
     with LoopbackServer() as url, peers.start_peers(folder, url) as running:
         took = asyncio.run(_sequential(rounds, url, running))
     table = [(RAW,), (AIOHTTP,), (EXECUTE, at_most(0.8))]
-    lacking = {kind: peer.absent(folder) for peer in peers.PEERS for kind in peer.calls}
+    missing = {kind: peer.absent(folder) for peer in peers.PEERS for kind in peer.calls}
     for method in METHODS:
-        yield from _compare(took, [*table, *((kind,) for kind in lacking)], lacking, f"{method}: ")
+        yield from _compare(took, [*table, *((kind,) for kind in missing)], missing, f"{method}: ")
 
 
 def concurrent(rounds):
@@ -38,8 +38,8 @@ def concurrent(rounds):
     yield from _compare(took, [(RAW,), (AIOHTTP,), (EXECUTE, at_least(3))])
 
 
-def _compare(took, table, lacking=(), prefix=""):
-    notes = {name: note for name, (_, note) in NOT_INSTALLED.items()} | dict(lacking)
+def _compare(took, table, missing=(), prefix=""):
+    notes = {name: note for name, (_, note) in NOT_INSTALLED.items()} | dict(missing)
     for name, *goals in table:
         sample = took.get(prefix + name)
         if sample is None:

@@ -254,8 +254,8 @@ def main():
         means = [sum(values) / len(values) if values else math.nan for values in shares.values()]
         goal = f"  goal {GOALS[name]}" if name in GOALS else ""
         goal += f"  {missing} wanted tools are not in the set" if missing else ""
-        figures = "  ".join(f"{mean:13.4f}" for mean in means)
-        print(f"{name:32} {len(shares['search']):5}  {figures}{goal}", flush=True)
+        numbers = "  ".join(f"{mean:13.4f}" for mean in means)
+        print(f"{name:32} {len(shares['search']):5}  {numbers}{goal}", flush=True)
 
 
 if __name__ == "__main__":

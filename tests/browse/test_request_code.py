@@ -17,8 +17,14 @@ CLIENT_HEADERS = {"host", "content-length", "connection", "accept-encoding", "us
 ODD = 'it\'s {a} [b] "q" $HOME `x` \\ é & = % # \n line'
 
 
-def parameter(name, place, schema, **fields):
-    return {"name": name, "in": place, "required": place == "path", "schema": schema, **fields}
+def parameter(name, location, schema, **fields):
+    return {
+        "name": name,
+        "in": location,
+        "required": location == "path",
+        "schema": schema,
+        **fields,
+    }
 
 
 def body(kind, schema):

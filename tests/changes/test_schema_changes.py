@@ -231,13 +231,13 @@ def test_references_are_followed(old, new, before, after, text, breaks):
     assert any(text in line for line, _ in differences) if text else differences == []
 
 
-def test_what_was_taken_for_granted_in_a_circle_is_forgotten_when_it_fails():
+def test_what_was_assumed_in_a_cycle_is_forgotten_when_it_fails():
     """P fits the third alternative only, so S, which holds a P, no longer fits."""
     p, s = refer("P"), refer("S")
-    circle = {"S": object_of(p=p), "P": {**object_of(s=s), "required": ["k"]}}
-    old = with_definitions({"anyOf": [p, s]}, **circle)
-    circle["P"] = {**circle["P"], "required": ["k", "q"]}
-    new = with_definitions({"anyOf": [p, s, {**OBJECT, "required": ["k"]}]}, **circle)
+    cycle = {"S": object_of(p=p), "P": {**object_of(s=s), "required": ["k"]}}
+    old = with_definitions({"anyOf": [p, s]}, **cycle)
+    cycle["P"] = {**cycle["P"], "required": ["k", "q"]}
+    new = with_definitions({"anyOf": [p, s, {**OBJECT, "required": ["k"]}]}, **cycle)
 
     assert jsonschema_rs.is_valid(old, {"p": {"k": 1}})
     assert not jsonschema_rs.is_valid(new, {"p": {"k": 1}})

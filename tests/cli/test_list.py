@@ -136,7 +136,7 @@ COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 @pytest.mark.parametrize("numbers", [(), ("12,345", "6,789")])
 @pytest.mark.parametrize("width", [20, 40, 60, 80, 120, 200, 400])
-def test_no_line_is_wider_than_the_terminal_and_none_lacks_a_description(width, numbers):
+def test_no_line_is_wider_than_the_terminal_and_each_has_a_description(width, numbers):
     table = [replace(row, numbers=numbers) for row in (WIDE, LONG, MARKUP)]
 
     lines = [COLOUR.sub("", line) for line in format_tool_table(table, width)]

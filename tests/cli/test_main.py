@@ -183,7 +183,7 @@ def test_what_steers_a_terminal_is_shown_and_not_obeyed(run, tmp_path, command):
         json.loads(result.stdout)
 
 
-def test_a_terminal_that_lacks_a_character_gets_an_escape(write):
+def test_a_terminal_without_a_character_gets_an_escape(write):
     path = write({"/a": {"get": {"summary": "caf\u00e9 \u2603", "responses": {}}}})
 
     ran = shell(f"PYTHONIOENCODING=latin-1 openapi-tools list {path}")

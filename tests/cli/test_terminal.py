@@ -85,10 +85,10 @@ def test_long_running_operations_are_reported_on_a_terminal_and_then_removed(mon
         while not stream.getvalue():
             time.sleep(0.01)
 
-    first, *_, blanks, end = stream.getvalue().split("\r")[1:]
+    first, *_, spaces, end = stream.getvalue().split("\r")[1:]
     assert first == "Reading [bold]x[/bold] \\u001b[2J … 1 s"
-    assert (blanks.strip(), end) == ("", "")
-    assert len(blanks) >= len(first)
+    assert (spaces.strip(), end) == ("", "")
+    assert len(spaces) >= len(first)
 
 
 def test_short_work_and_work_elsewhere_are_silent(monkeypatch):

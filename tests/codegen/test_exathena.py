@@ -158,7 +158,7 @@ def test_what_the_helper_cannot_do_is_reported(called, reason):
 
 
 @pytest.mark.parametrize(
-    ("scheme", "place"),
+    ("scheme", "location"),
     [
         (SecurityScheme("apiKey", "X-Key", "header"), (":header", "X-Key")),
         (SecurityScheme("apiKey", "Authorization", "header"), (":header", "Authorization")),
@@ -175,10 +175,10 @@ def test_what_the_helper_cannot_do_is_reported(called, reason):
         (SecurityScheme("mutualTLS"), (":unsupported", "")),
     ],
 )
-def test_where_a_credential_goes(scheme, place):
+def test_where_a_credential_goes(scheme, location):
     called = Operation("GET", "/", security=({"s": ()}, {}))
 
-    assert operation_data("x", called, {"s": scheme})["security"] == [[("s", *place)], []]
+    assert operation_data("x", called, {"s": scheme})["security"] == [[("s", *location)], []]
     assert operation_data("x", called, {})["security"] == [[("s", ":unsupported", "")], []]
 
 

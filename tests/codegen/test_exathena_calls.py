@@ -290,14 +290,14 @@ async def test_redirects_are_followed_inside_the_origin_only_and_only_for_reads(
     other = await one(compiled, recorder, redirect_to("http://127.0.0.2:9/x"))
     posted = await one(compiled, recorder, redirect_to("/x"), name="place_order")
     recorder.responses += [redirect_to(f"/{number}") for number in range(6)]
-    (circle,) = await call_tools(compiled, [("get_inventory", {})], base_url=recorder.url)
+    (cycle,) = await call_tools(compiled, [("get_inventory", {})], base_url=recorder.url)
 
     reason = "was redirected and that is not followed: "
     assert followed == ("ok", '"there"')
     assert recorder.requests[1].target == "/store/inventory/?a=1"
     assert other == ("error", f"GET /store/inventory {reason}it leads to another origin.")
     assert posted == ("error", f"POST /store/order {reason}only reads are.")
-    assert circle == ("error", f"GET /store/inventory {reason}there were 5 before it.")
+    assert cycle == ("error", f"GET /store/inventory {reason}there were 5 before it.")
     assert len(recorder.requests) == 2 + 1 + 1 + 6
 
 

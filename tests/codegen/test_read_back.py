@@ -141,7 +141,7 @@ def test_a_constant_may_not_refer_to_another_one():
 
 
 @pytest.mark.parametrize("missing", ["name", "description", "input_schema", "operation"])
-def test_a_tool_that_lacks_an_attribute_is_an_error(missing):
+def test_a_tool_without_an_attribute_is_an_error(missing):
     source = tool().replace(f"    {missing} =", f"    {missing}_ =")
 
     with pytest.raises(UnreadableTool, match=f"the class X has no {missing}"):

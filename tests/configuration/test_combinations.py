@@ -19,8 +19,8 @@ def make_response(schema, kind="application/json"):
     return {"description": "…", "content": {kind: {"schema": schema}}}
 
 
-def parameter(name, schema, place="query"):
-    return {"name": name, "in": place, "required": place == "path", "schema": schema}
+def parameter(name, schema, location="query"):
+    return {"name": name, "in": location, "required": location == "path", "schema": schema}
 
 
 TENANT = parameter("tenant", TEXT, "path")

@@ -34,7 +34,7 @@ def schemas(**named):
 
 PARAMETERS = {"parameters": {"q": query(schema={"type": "integer", "default": "x"})}}
 TWICE = {path: operation(operationId="x") for path in ("/a", "/b")}
-CIRCLE = {"allOf": [{"$ref": "#/components/schemas/A"}], "required": ["x"]}
+CYCLE = {"allOf": [{"$ref": "#/components/schemas/A"}], "required": ["x"]}
 ERRORS = [
     (document({"/a": operation(colour=1)}, version="3.0.3"), "/paths/~1a/get",
      "Additional properties are not allowed ('colour' was unexpected)"),
@@ -49,7 +49,7 @@ ERRORS = [
      "/components/parameters/q/schema", "the default does not match: 'x' is not of type 'integer'"),
     (schemas(A={"type": "object", "required": True}), "/components/schemas/A/required",
      "True is not of type 'array'"),
-    (schemas(A=CIRCLE), "/components/schemas/A",
+    (schemas(A=CYCLE), "/components/schemas/A",
      "Required list has not defined properties: ['x']"),
     (taking({"$ref": "#/components/parameters/no"}), "/paths/~1a/get/parameters/0",
      "$ref '#/components/parameters/no' leads nowhere"),

@@ -326,8 +326,8 @@ async def test_the_coordinators_approval_system_decides(mount, recorder, system)
         return answer
 
     session = SimpleNamespace(session_id="s", parent_id=None, config=PLAN)
-    desk = answer and SimpleNamespace(request_approval=request_approval)
-    coordinator = ModuleCoordinator(session, desk)
+    elicitation = answer and SimpleNamespace(request_approval=request_approval)
+    coordinator = ModuleCoordinator(session, elicitation)
     cleanup = await mount(coordinator)
     for tool in coordinator.get("tools").values():
         tool.add_input_guardrails([require_approval()])

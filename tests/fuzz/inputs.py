@@ -86,10 +86,10 @@ class Void:
         raise RuntimeError
 
 
-def _circle():
-    circle = {}
-    circle["x"] = [circle]
-    return circle
+def make_cycle():
+    cycle = {}
+    cycle["x"] = [cycle]
+    return cycle
 
 
 def _deep(levels):
@@ -126,7 +126,7 @@ STRANGE = {
     "ordered": lambda: OrderedDict(x=[1, 2]),
     "void": Void,
     "class": lambda: Void,
-    "circle": _circle,
+    "circle": make_cycle,
     "deep": lambda: _deep(5_000),
     "deep enough": lambda: _deep(90),
     "many": lambda: [0] * 300_000,

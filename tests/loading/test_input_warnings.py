@@ -256,7 +256,7 @@ def test_a_strict_load_takes_such_operations_too():
     assert len(load_tools(root, strict=True)) == 1
 
 
-def test_a_schema_that_goes_in_a_circle_is_looked_at_once():
+def test_a_schema_that_is_a_cycle_is_looked_at_once():
     tree = {"items": {"$ref": "#/components/schemas/Tree"}, "pattern": 5}
 
     toolset = body({"$ref": "#/components/schemas/Tree"}, components={"schemas": {"Tree": tree}})

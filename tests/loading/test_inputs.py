@@ -132,7 +132,7 @@ def test_headers_that_are_not_the_models_to_set_are_no_arguments(name):
     ("location", "name", "declared"),
     [("query", "api_key", "api_key"), ("header", "x-key", "X-KEY"), ("cookie", "sid", "sid")],
 )
-def test_the_place_of_a_credential_is_no_argument(location, name, declared):
+def test_the_location_of_a_credential_is_no_argument(location, name, declared):
     key = {"type": "apiKey", "in": location, "name": declared}
 
     tool = parameters(
@@ -552,10 +552,12 @@ UNSENDABLE = [
 ]
 
 
-@pytest.mark.parametrize(("place", "name"), UNSENDABLE)
+@pytest.mark.parametrize(("location", "name"), UNSENDABLE)
 @pytest.mark.parametrize("referred", [False, True])
-def test_parameters_whose_names_cannot_be_sent_are_left_out_with_a_warning(place, name, referred):
-    named = {**query(name), "in": place}
+def test_parameters_whose_names_cannot_be_sent_are_left_out_with_a_warning(
+    location, name, referred
+):
+    named = {**query(name), "in": location}
     listed = [{"$ref": "#/components/parameters/Odd"} if referred else named, query("a")]
     paths = {"/x": {"get": operation(parameters=listed)}, "/y": {"get": operation()}}
     toolset = tools(paths, components={"parameters": {"Odd": named}})
@@ -565,17 +567,19 @@ def test_parameters_whose_names_cannot_be_sent_are_left_out_with_a_warning(place
     assert list(toolset["get_x"].input_schema["properties"]) == ["a"]
     where = "/components/parameters/Odd" if referred else "/paths/~1x/get/parameters/0"
     (warning,) = toolset.warnings
-    message = f"{name!r} cannot be sent as the name of a {place} parameter; it is ignored."
+    message = f"{name!r} cannot be sent as the name of a {location} parameter; it is ignored."
     assert warning == f"{where}/name: {message}"
 
 
-@pytest.mark.parametrize(("place", "name"), [("header", "a\nb"), ("query", "\x7f"), ("path", "\0")])
-def test_a_required_parameter_whose_name_no_text_has_costs_its_operation(place, name):
-    named = {"name": name, "in": place, "required": True, "schema": {}}
+@pytest.mark.parametrize(
+    ("location", "name"), [("header", "a\nb"), ("query", "\x7f"), ("path", "\0")]
+)
+def test_a_required_parameter_whose_name_no_text_has_costs_its_operation(location, name):
+    named = {"name": name, "in": location, "required": True, "schema": {}}
     toolset = tools({"/x": {"get": operation(parameters=[named])}, "/y": {"get": operation()}})
 
     assert [tool.name for tool in toolset] == ["get_y"]
-    message = f"the name of the {place} parameter {name!r} cannot be sent."
+    message = f"the name of the {location} parameter {name!r} cannot be sent."
     assert toolset.skipped[0].reason == message
 
 
@@ -648,7 +652,7 @@ def test_an_xml_body_is_text_whose_elements_are_described():
     ids=["union", "array"],
 )
 @pytest.mark.parametrize("kind", [DATA, "application/x-www-form-urlencoded"])
-def test_a_form_that_goes_in_a_circle_is_read(schema, kind):
+def test_a_form_that_is_a_cycle_is_read(schema, kind):
     array = {"type": "array", "items": component("M")}
     tool = body(component("N"), kind=kind, schemas={"N": schema, "M": array})
 

@@ -302,9 +302,9 @@ def test_objects_that_a_program_has_frozen_stay_frozen():
 
 def test_a_documents_memory_is_given_back_with_its_tools():
     """Without the help of a collector."""
-    circle = {"properties": {"a": {"$ref": "#/components/schemas/A"}}}
+    cycle = {"properties": {"a": {"$ref": "#/components/schemas/A"}}}
     paths = with_body({"$ref": "#/components/schemas/A"})
-    toolset = load_tools(json.dumps(document(paths, components={"schemas": {"A": circle}})))
+    toolset = load_tools(json.dumps(document(paths, components={"schemas": {"A": cycle}})))
     for tool in toolset:
         assert tool.input_schema
         assert tool.operation

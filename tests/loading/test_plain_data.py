@@ -114,10 +114,10 @@ def test_what_json_does_not_have_is_refused_with_its_place(value, reason):
 
 
 def test_an_object_that_contains_itself_is_refused():
-    circle: dict[str, Any] = {"a": {"b": []}}
-    circle["a"]["b"].append(circle)
+    cycle: dict[str, Any] = {"a": {"b": []}}
+    cycle["a"]["b"].append(cycle)
 
-    assert refusal(circle).startswith("given#/a/b/0: an object that contains itself")
+    assert refusal(cycle).startswith("given#/a/b/0: an object that contains itself")
 
 
 def nest(depth, bottom):

@@ -92,7 +92,7 @@ def test_of_a_method_in_two_cases_the_standards_own_counts():
     assert second.skipped[0].reason.startswith("'GET' is ignored, because 'Get' is used")
 
 
-def test_a_method_that_the_version_lacks_is_skipped_with_a_reason():
+def test_a_method_that_the_version_does_not_have_is_skipped_with_a_reason():
     toolset = tools({"/x": {"copy": operation(), "get": operation()}}, openapi="3.0.3")
 
     assert toolset.skipped[0].reason == "'copy' is not a method that 3.0.3 has as a key."

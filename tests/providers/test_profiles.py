@@ -464,7 +464,7 @@ def sets():
     return echoing({"/one": one["/x"], "/two": two["/x"]})
 
 
-async def test_a_tool_that_the_strict_mode_cannot_say_is_defined_without_it(sets):
+async def test_a_tool_that_the_strict_mode_cannot_express_is_defined_without_it(sets):
     one, two = sets.definitions("openai_strict")
 
     assert (one["function"]["strict"], two["function"]["strict"]) == (True, False)
@@ -475,7 +475,7 @@ async def test_a_tool_that_the_strict_mode_cannot_say_is_defined_without_it(sets
     assert (result.output, absent.output) == ({"ids": ["a", "b"], "note": None}, {})
 
 
-async def test_a_tool_that_gemini_cannot_say_is_defined_in_words(sets):
+async def test_a_tool_that_gemini_cannot_express_is_defined_in_words(sets):
     _, two = sets.definitions("gemini")
 
     assert (

@@ -9,8 +9,8 @@ from openapi_tools import Context, Settings, load_tools, require_approval
 TEXT = {"type": "string"}
 
 
-def parameter(name, place="header", **fields):
-    return {"name": name, "in": place, "schema": TEXT, **fields}
+def parameter(name, location="header", **fields):
+    return {"name": name, "in": location, "schema": TEXT, **fields}
 
 
 def with_form(kind):

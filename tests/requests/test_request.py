@@ -153,11 +153,11 @@ NO_NAMES = {"cookie": ["a;b", "a=b", "a\r\nb", "a b"], "header": ["X Y", "X:Y", 
 
 
 @pytest.mark.parametrize(
-    ("place", "name"), [(place, name) for place, names in NO_NAMES.items() for name in names]
+    ("location", "name"), [(place, name) for place, names in NO_NAMES.items() for name in names]
 )
-def test_a_parameter_with_no_name_for_its_place_is_refused(place, name):
-    with pytest.raises(InputError, match=f"not a valid {place} name"):
-        build(Operation("GET", "/", parameters=(Parameter(name, place, "x"),)), {"x": 1})
+def test_a_parameter_with_no_name_for_its_location_is_refused(location, name):
+    with pytest.raises(InputError, match=f"not a valid {location} name"):
+        build(Operation("GET", "/", parameters=(Parameter(name, location, "x"),)), {"x": 1})
 
 
 @pytest.mark.parametrize("name", sorted(OWN_HEADERS))
@@ -190,11 +190,13 @@ async def test_a_url_longer_than_the_client_takes_is_refused(location, value, wi
 
 @in_one_loop
 @pytest.mark.parametrize(
-    ("place", "style", "path", "target"),
+    ("location", "style", "path", "target"),
     [("query", "simple", "/p", "/p?x=a,b"), ("path", "form", "/p/{x}", "/p/a,b")],
 )
-async def test_a_style_is_written_as_the_one_that_fits_its_place(place, style, path, target, wire):
-    declared = [parameter(place, "x", style=style, explode=False)]
+async def test_a_style_is_written_as_the_one_that_fits_its_location(
+    location, style, path, target, wire
+):
+    declared = [parameter(location, "x", style=style, explode=False)]
 
     seen = await wire.send(document(path=path, parameters=declared), {"x": ["a", "b"]})
 

@@ -23,24 +23,24 @@ pytestmark = [
 ]
 
 
-def written_value(seen, place, name, path="/x"):
+def written_value(seen, location, name, path="/x"):
     """Return what a request has at the place of a parameter."""
-    if place in ("header", "cookie"):
-        return seen.header(name if place == "header" else "cookie")
-    return seen.target.removeprefix(path if place == "path" else "/x?")
+    if location in ("header", "cookie"):
+        return seen.header(name if location == "header" else "cookie")
+    return seen.target.removeprefix(path if location == "path" else "/x?")
 
 
-@pytest.mark.parametrize(("cell", "place"), CELLS)
-async def test_every_defined_cell_of_every_versions_table(cell, place, wire):
+@pytest.mark.parametrize(("cell", "location"), CELLS)
+async def test_every_defined_cell_of_every_versions_table(cell, location, wire):
     # The column «empty», later called «undefined», prints what an empty string gives.
     value = "" if cell["value_kind"] in ("empty", "undefined") else cell["value"]
-    declared = {"name": "color", "in": place, "style": cell["style"], "schema": {}}
-    declared |= {"required": True} if place == "path" else {}
+    declared = {"name": "color", "in": location, "style": cell["style"], "schema": {}}
+    declared |= {"required": True} if location == "path" else {}
     declared |= {} if cell["explode"] is None else {"explode": cell["explode"]}
-    path = "/x/" if place == "path" and cell["style"] == "simple" else "/x"
+    path = "/x/" if location == "path" and cell["style"] == "simple" else "/x"
     source = document(
         version=cell["version"],
-        path=f"{path}{{color}}" if place == "path" else path,
+        path=f"{path}{{color}}" if location == "path" else path,
         parameters=[declared],
     )
 
@@ -49,7 +49,7 @@ async def test_every_defined_cell_of_every_versions_table(cell, place, wire):
     # Earlier tables leave out the name of two styles, which no server could read that way.
     nameless = cell["style"] in NAMELESS and "=" not in cell["expected"]
     expected = f"color={cell['expected']}" if nameless else cell["expected"]
-    assert written_value(seen, place, "color", path) == expected
+    assert written_value(seen, location, "color", path) == expected
 
 
 async def test_the_tables_are_whole():
@@ -67,12 +67,12 @@ async def test_every_example_of_a_parameter(example, wire):
     one = {declared[0].get("name", "q"): example["value"]}
     arguments = example["value"] if "parameters" in example else one
     declared = [{"name": "q", **parameter} for parameter in declared]
-    place = declared[0]["in"]
-    path = "/x/{username}" if place == "path" else "/x"
+    location = declared[0]["in"]
+    path = "/x/{username}" if location == "path" else "/x"
 
     seen = await wire.send(document(version="3.2.0", path=path, parameters=declared), arguments)
 
-    assert written_value(seen, place, "x-token", "/x/") == example["expected"]
+    assert written_value(seen, location, "x-token", "/x/") == example["expected"]
 
 
 @pytest.mark.parametrize(

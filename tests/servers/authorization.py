@@ -321,11 +321,11 @@ class App:
         uri = f"{self.state.url}{scope['path']}?{scope['query_string'].decode()}"
         request = Request(scope["method"], uri, headers, body.decode())
         self.state.asked[scope["path"]] += 1
-        status, answer, extra = await self.respond(scope["path"], request)
+        status, reply, extra = await self.respond(scope["path"], request)
         lines = {"Content-Type": "application/json", **dict(extra)}
         headers = [(name.encode(), value.encode()) for name, value in lines.items()]
         await send({"type": "http.response.start", "status": status, "headers": headers})
-        content = answer if isinstance(answer, str) else json.dumps(answer)
+        content = reply if isinstance(reply, str) else json.dumps(reply)
         await send({"type": "http.response.body", "body": content.encode()})
 
     async def respond(self, path, request):

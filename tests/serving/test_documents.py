@@ -73,7 +73,7 @@ async def test_a_document_that_cannot_be_read_again_keeps_its_tools_and_shows(
         await server.apis.refresh()
         server.apis.on_refresh()
         names = await names_of(client)
-        ready, figures = await server.get("/readyz"), (await server.get("/metrics")).text
+        ready, metrics = await server.get("/readyz"), (await server.get("/metrics")).text
         source.response = document_response(PETS, '"1"')
         await server.apis.refresh()
         again = await server.get("/readyz")
@@ -83,7 +83,7 @@ async def test_a_document_that_cannot_be_read_again_keeps_its_tools_and_shows(
     assert (ready.status_code, state["ready"]) == (200, True)
     assert state["stale"] == "document_unreadable"
     assert "status 500" in caplog.text
-    assert 'openapi_tools_document_stale{api="pets"} 1.0' in figures
+    assert 'openapi_tools_document_stale{api="pets"} 1.0' in metrics
     assert "stale" not in again.json()["apis"]["pets"]
 
 

@@ -198,7 +198,7 @@ def test_a_worker_whose_configuration_was_spoiled_ends_with_the_reason(worker, t
     assert "a name has at most 24 letters" in caplog.records[-1].message
 
 
-async def test_without_the_package_for_figures_their_page_says_so(monkeypatch, tmp_path):
+async def test_without_the_package_for_metrics_their_page_says_so(monkeypatch, tmp_path):
     monkeypatch.setattr(team_server, "find_spec", lambda _: None)
     async with host_team(write_configuration(tmp_path, pets=PETS)) as server:
         response = await server.get("/metrics")

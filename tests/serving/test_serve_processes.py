@@ -160,13 +160,13 @@ async def test_a_signal_to_read_documents_does_not_end_a_server_that_is_starting
                 assert await names_of(client) == ["list_pets", "list_users"]
 
 
-async def figures_of(url):
+async def metrics_of(url):
     async with httpx2.AsyncClient(timeout=60) as http:
         return (await http.get(f"{url.removesuffix('/mcp')}/metrics")).text
 
 
 @pytest.mark.long
-async def test_workers_share_a_port_add_up_figures_and_hear_of_a_signal_each(tmp_path):
+async def test_workers_share_a_port_add_up_metrics_and_get_a_signal_each(tmp_path):
     async with Recorder() as api:
         (tmp_path / "pets.json").write_text(json.dumps(PETS))
         table = (
@@ -180,7 +180,7 @@ async def test_workers_share_a_port_add_up_figures_and_hear_of_a_signal_each(tmp
             for _ in range(20):
                 async with client_of(url) as client:
                     assert not (await client.call_tool("list_pets", {})).is_error
-            figures = await figures_of(url)
+            metrics = await metrics_of(url)
             (tmp_path / "pets.json").write_text(json.dumps(document("Pets", "list_cats")))
             server.process.send_signal(signal.SIGHUP)
             await server.line("the tools of pets changed", count=2)
@@ -191,7 +191,7 @@ async def test_workers_share_a_port_add_up_figures_and_hear_of_a_signal_each(tmp
             assert await server.wait_for_end() == 0
 
     total = r'openapi_tools_calls_total\{api="pets",outcome="ok",tool="list_pets"\} (\S+)'
-    assert float(re.search(total, figures)[1]) == 20
+    assert float(re.search(total, metrics)[1]) == 20
     assert {request.header("X-Key") for request in api.requests} == {"s3cr3t-of-pets"}
     assert sum('"event": "call"' in line for line in server.log_lines) == 20
     assert not any("s3cr3t" in line for line in server.log_lines)

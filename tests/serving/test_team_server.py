@@ -181,7 +181,7 @@ async def test_a_process_of_its_own_freezes_documents_when_they_are_loaded(serve
     assert 10_000 < frozen < refrozen
 
 
-async def test_figures_count_calls_errors_bytes_and_documents(servers, tmp_path):
+async def test_metrics_count_calls_errors_bytes_and_documents(servers, tmp_path):
     pets, _, tables = servers
     pets.responses.append(CannedResponse(500))
     async with host_team(write_configuration(tmp_path, **tables)) as server:
@@ -189,13 +189,13 @@ async def test_figures_count_calls_errors_bytes_and_documents(servers, tmp_path)
             await client.call_tool("list_pets", {})
             await client.call_tool("list_pets", {})
             await client.call_tool("list_pets", {"wrong": 1})
-        ready, figures = await server.get("/readyz"), (await server.get("/metrics")).text
+        ready, metrics = await server.get("/readyz"), (await server.get("/metrics")).text
 
     assert (ready.status_code, ready.json()["ready"]) == (200, True)
 
     def value(name):
         pattern = rf"^openapi_tools_{re.escape(name)} (\S+)$"
-        return float(re.search(pattern, figures, re.MULTILINE)[1])
+        return float(re.search(pattern, metrics, re.MULTILINE)[1])
 
     assert value('calls_total{api="pets",outcome="ok",tool="list_pets"}') == 1
     assert value('calls_total{api="pets",outcome="error",tool="list_pets"}') == 2

@@ -109,8 +109,8 @@ async def test_a_worker_that_dies_is_a_line_and_a_restart_in_the_metrics(
 
     (record,) = [json.loads(each) for each in server.log_lines if reason in each]
     assert (int(line[1]), record["level"]) == (first, "warning")
-    figures = [RESTARTS.search(text)[1] for text in (before, after)]
-    assert figures == ["0.0", "1.0"]
+    restarts = [RESTARTS.search(text)[1] for text in (before, after)]
+    assert restarts == ["0.0", "1.0"]
 
 
 async def test_metrics_are_read_while_a_worker_makes_its_files(environment, tmp_path):

@@ -316,17 +316,17 @@ async def test_paths_and_schemas_in_other_files_are_served_and_judged(tmp_path):
 
 
 def test_a_document_that_refers_to_no_other_one_is_its_own_bundle(tmp_path):
-    circle = {"properties": {"$ref": {"$ref": "#/components/schemas/A"}, "$id": {"type": "null"}}}
-    single = documents.document({}, components={"schemas": {"A": circle, "B": {"$id": "b"}}})
+    cycle = {"properties": {"$ref": {"$ref": "#/components/schemas/A"}, "$id": {"type": "null"}}}
+    single = documents.document({}, components={"schemas": {"A": cycle, "B": {"$id": "b"}}})
     split = {**single, "paths": {"/a": {"$ref": "gone.json"}, "/b": {"$ref": "b.json"}}}
-    (tmp_path / "b.json").write_text(json.dumps(circle))
+    (tmp_path / "b.json").write_text(json.dumps(cycle))
     (tmp_path / "api.json").write_text(json.dumps(split))
 
     whole = load_tools(tmp_path / "api.json").bundled
 
     assert load_tools(single).bundled == single
     assert whole["paths"] == {"/a": {"$ref": "gone.json"}, "/b": {"$ref": "#/x-documents/1"}}
-    assert whole["components"]["schemas"] == {"A": circle, "B": {}}
+    assert whole["components"]["schemas"] == {"A": cycle, "B": {}}
     assert whole["x-documents"] == {
         "1": {"properties": {"$ref": {"$ref": "#/components/schemas/A"}, "$id": {"type": "null"}}}
     }

@@ -232,7 +232,7 @@ REFERENCES = {
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", REFERENCES)
-async def test_references_that_multiply_or_go_in_circles_give_a_bounded_definition(name):
+async def test_references_that_multiply_or_are_cycles_give_a_bounded_definition(name):
     schemas = REFERENCES[name]
     last = an_object({"end": {"type": "string"}})
     started = time.process_time()
@@ -269,7 +269,7 @@ def reference(kind, name):
     [("parameters", "P"), ("parameters", "PQ"), ("pathItems", "I"), ("requestBodies", "B")],
 )
 def test_a_cycle_of_parameters_path_items_or_bodies_skips_its_operation_by_name(kind, names):
-    circle = {
+    cycle = {
         name: reference(kind, after)
         for name, after in zip(names, names[1:] + names[0], strict=True)
     }
@@ -280,7 +280,7 @@ def test_a_cycle_of_parameters_path_items_or_bodies_skips_its_operation_by_name(
         "requestBodies": {"post": operation(requestBody=first)},
     }[kind]
 
-    toolset = tools({"/x": item, "/y": {"get": operation()}}, components={kind: circle})
+    toolset = tools({"/x": item, "/y": {"get": operation()}}, components={kind: cycle})
 
     assert [tool.path for tool in toolset] == ["/y"]
     assert first["$ref"] in toolset.skipped[0].reason
@@ -348,7 +348,7 @@ HIDING = {
 
 
 @pytest.mark.parametrize("name", HIDING)
-def test_control_characters_and_half_characters_reach_no_definition(name):
+def test_control_characters_and_lone_surrogates_reach_no_definition(name):
     (tool,) = load_tools(HIDING[name])
 
     assert unseen_in(tool) == []

@@ -110,7 +110,7 @@ async def test_one_name_in_five_places_is_five_arguments_that_reach_their_places
     paths = {"/{id}": {"post": operation(parameters=parameters, requestBody=body)}}
     (tool,), sent = load_quietly(document(paths))
 
-    arguments = {f"id_{place}": place for place in (*places, "body")}
+    arguments = {f"id_{location}": location for location in (*places, "body")}
     request = await request_of(tool, sent, arguments)
 
     assert request.url.raw_path == b"/path?id=query"

@@ -221,11 +221,11 @@ def test_no_run_of_a_secret_that_a_model_gives_is_shown(secret, place, filler):
         assert visible_runs(secret, [str(result), repr(result.error)]) == []
 
 
-@given(secret=st.sampled_from(SECRETS), place=st.integers(0, 12_000), blank=st.booleans())
+@given(secret=st.sampled_from(SECRETS), place=st.integers(0, 12_000), has_space=st.booleans())
 @settings(parent=REPEATABLE, max_examples=60)
-def test_no_run_of_a_secret_in_the_words_of_a_token_endpoint_is_shown(secret, place, blank):
+def test_no_run_of_a_secret_in_the_words_of_a_token_endpoint_is_shown(secret, place, has_space):
     def refuse(_):
-        description = lay_secret(secret, place, " " if blank else "x", 300)
+        description = lay_secret(secret, place, " " if has_space else "x", 300)
         return httpx.Response(400, json={"error": secret, "error_description": description})
 
     credentials = {"k": OAuth2(client_id="me", client_secret=secret)}

@@ -220,7 +220,7 @@ async def test_an_issuer_that_comes_and_goes_under_load_makes_no_good_token_wron
 ):
     times(PATIENCE=0.5, _FRESH=0.2, _PAUSE=0.1, _AFTER_FAILURE=0.1)
     async with shop_served(api, table(issuer)) as site:
-        figures = await load(site, issuer, rounds=6, seconds=0.5, users=50)
+        measurements = await load(site, issuer, rounds=6, seconds=0.5, users=50)
 
-    assert set(figures.counts) <= {200, 503}
-    assert figures.counts[200] > figures.counts[503]
+    assert set(measurements.counts) <= {200, 503}
+    assert measurements.counts[200] > measurements.counts[503]

@@ -166,12 +166,12 @@ async def test_the_open_questions_of_one_user_decline_none_of_another(api):
             done, _ = await asyncio.wait(alices, timeout=20, return_when=asyncio.FIRST_COMPLETED)
             opened.set()
             results = await asyncio.gather(*alices)
-            answer = await bobs
+            result = await bobs
 
     (first,) = done
     assert "was not approved" in first.result().content[0].text
     assert [result.is_error for result in results].count(True) == 1
-    assert not answer.is_error
+    assert not result.is_error
     assert len(api.requests) == 17
 
 
