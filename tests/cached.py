@@ -4,7 +4,7 @@ from openapi_tools.loading.lazy_dict import LazyDict
 
 
 def is_from_cache(toolset):
-    """Tell whether a toolset did not parse its document."""
+    """Return whether a toolset did not parse its document."""
     return any(type(tool._builder._document.root) is LazyDict for tool in toolset)
 
 

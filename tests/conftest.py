@@ -62,7 +62,7 @@ def library(request):
 
 
 def _is_traced(item: pytest.Item) -> bool:
-    """Tell whether coverage sees a test: of one with many cases, the first four and each fourth."""
+    """Return whether coverage sees a test: of many cases, the first four and each fourth."""
     if item.get_closest_marker("untraced") is not None:
         return False
     case = CASES[item.nodeid.partition("[")[0]]

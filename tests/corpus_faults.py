@@ -58,7 +58,7 @@ def parts_of(schema: Any, place: str = "") -> Iterator[tuple[str, Schema]]:
 
 
 def accepts(schema: Any, root: Schema, value: Any) -> bool:
-    """Tell whether a part of an input schema accepts a value; yes where no validator can tell."""
+    """Return whether a part of an input schema accepts a value; yes where no validator can tell."""
     whole = {"$defs": root.get("$defs", {}), "allOf": [schema]}
     try:
         return jsonschema_rs.Draft202012Validator(whole).is_valid(value)
@@ -67,7 +67,7 @@ def accepts(schema: Any, root: Schema, value: Any) -> bool:
 
 
 def is_dead(schema: Any, root: Schema) -> bool:
-    """Tell whether none of the values that are tried fits."""
+    """Return whether none of the values that are tried fits."""
     if not isinstance(schema, dict):
         return not schema
     node = resolve_reference(root, schema["$ref"]) if "$ref" in schema else schema

@@ -53,7 +53,7 @@ def _describe(tool: OperationTool, look: Callable[[OperationTool], Any]) -> Any:
 
 
 def canonical(value: Any) -> str:
-    """Return plain data as JSON; members keep their order, which users see."""
+    """Return plain data as JSON; properties keep their order, which users see."""
     return json.dumps(value, ensure_ascii=False, indent=1).replace(str(corpus.FOLDER), "corpus")
 
 

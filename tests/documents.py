@@ -12,7 +12,7 @@ def document(paths, *, openapi="3.1.1", **fields):
 
 
 def operation(**fields):
-    """Return an Operation Object that answers 200."""
+    """Return an Operation Object that responds with 200."""
     return {"responses": {"200": {"description": "ok"}}, **fields}
 
 
@@ -28,7 +28,7 @@ def with_body(schema, *, kind="application/json", **body):
 
 
 def with_schema(schema, *, openapi="3.1.1", **fields):
-    """Return what a model is told about a query parameter `q` with that schema."""
+    """Return what a model reads about a query parameter `q` with that schema."""
     parameter = {"name": "q", "in": "query", "schema": schema}
     paths = {"/x": {"get": operation(parameters=[parameter])}}
     toolset = tools(paths, openapi=openapi, **fields)

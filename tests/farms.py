@@ -12,7 +12,7 @@ def overlay(*actions, version="1.1.0", **fields):
 
 
 def farm(**fields):
-    """Return a document of a farm, with further members."""
+    """Return a document of a farm, with further fields."""
     paths = {
         "/cows": {"get": operation(operationId="cows", tags=["a", "b"])},
         "/hens": {"get": operation(operationId="hens"), "post": operation(operationId="hatch")},

@@ -1,6 +1,6 @@
 """A server of many users whose issuer hangs, fails and comes back, under load.
 
-`python tests/issuer_load.py` prints the figures of docs/operations.md.
+`python tests/issuer_load.py` prints the numbers of docs/operations.md.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ STATES = {
 
 @dataclass
 class Measurements:
-    """How often each status came, and the seconds of each answer, by the issuer's state."""
+    """How often each status came, and the seconds of each response, by the issuer's state."""
 
     counts: Counter = field(default_factory=Counter)
     seconds: dict = field(default_factory=lambda: {state: [] for state in STATES})
@@ -67,7 +67,7 @@ async def load(site, issuer, *, rounds, seconds, users, pause=0.05):
 
 
 async def measure():
-    """Print the figures; keys grow old after three seconds, so that each state is met."""
+    """Print the numbers; keys grow old after three seconds, so that each state is met."""
     logging.disable()
     times = {"PATIENCE": 2.0, "_FRESH": 3.0, "_PAUSE": 1.0, "_AFTER_FAILURE": 1.0}
     for name, value in times.items():

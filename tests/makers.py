@@ -125,7 +125,7 @@ class Maker:
 class Turns(Maker):
     """Chooses by turns: each choice is the first one, then the second one, and so on.
 
-    `full` values have all members, `bare` ones null wherever it is accepted and the shortest texts.
+    `full` values have all properties, `bare` ones null where it is accepted and the shortest texts.
     """
 
     def __init__(self, root, turn=0, *, full=False, bare=False, deepest=6):
@@ -171,7 +171,7 @@ class Turns(Maker):
 
 
 def accepts_null(schema):
-    """Tell whether a schema takes null, as far as can be seen without its references."""
+    """Return whether a schema takes null, as far as can be seen without its references."""
     return isinstance(schema, dict) and (
         schema.get("nullable") is True
         or "null" in _types_of(schema)
@@ -243,7 +243,7 @@ def _limits(parts, what):
 
 
 def _schemas_at(parts, name):
-    """Return what schemas say of a member."""
+    """Return what schemas say of a property."""
     return [schema for part in parts for schema in _property_schemas(part, name)]
 
 

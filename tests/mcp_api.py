@@ -61,7 +61,7 @@ RESPONSES = {
 
 
 class Api(Recorder):
-    """Answers what `RESPONSES` says; `/slow` takes its time, `/meet` waits for `PARTIES` callers.
+    """Sends what `RESPONSES` says; `/slow` takes its time, `/meet` waits for `PARTIES` callers.
 
     `arrived` is set when a request for `/slow` has come, `left` when its client hangs up.
     """
@@ -179,7 +179,7 @@ async def serve_process(*args, env=None):
 
 @asynccontextmanager
 async def host_server(server, **options):
-    """Give the address at which a server's own app, with these options, answers in this process."""
+    """Give the address of a server's own app, with these options, in this process."""
     app = server.streamable_http_app(**options)
     web = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False))
     with socket.create_server(("127.0.0.1", 0)) as place:

@@ -17,7 +17,7 @@ def response(body, media_type="application/json", *headers, status=200):
 async def call_once(*replies, method="get", responses=None, body=None, key=None, **settings):
     """Return the result of one call of `/x`, and the requests that the server received.
 
-    The last answer is repeated. With `key` the operation needs a credential of that value.
+    The last response is repeated. With `key` the operation needs a credential of that value.
     """
     fields = {"operationId": "do", "responses": responses or {"200": {"description": "ok"}}}
     if body is not None:

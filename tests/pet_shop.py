@@ -65,7 +65,7 @@ PHOTO = CannedResponse(headers=[("Content-Type", "image/png")], body=PNG)
 
 
 def pet_response(pet_id):
-    """Return the answer that has a pet."""
+    """Return the response that has a pet."""
     return CannedResponse(body=json.dumps({"id": pet_id, "name": "Rex"}).encode())
 
 

@@ -130,7 +130,7 @@ def too_much(schema, nodes):
 
 
 def levels(node):
-    """Return how many members or items stand in one another."""
+    """Return how many properties or items stand in one another."""
     inner = [*node.get("properties", {}).values(), *([node["items"]] if "items" in node else [])]
     below = 1 + max(map(levels, inner)) if inner else 0
     return max(below, *(levels(part) for part in node.get("anyOf", ())), 0)

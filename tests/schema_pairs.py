@@ -96,9 +96,9 @@ def pairs(draw: Draw) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def close_schema(schema):
-    """Return a schema that refuses members which its objects neither describe nor speak of.
+    """Return a schema that refuses properties which its objects neither describe nor speak of.
 
-    Only outside of `allOf`, `oneOf` and the like, where members of one part are others to the next.
+    Only outside of `allOf`, `oneOf` and the like, where parts do not know each other's properties.
     """
     closed = {name: _close_schema(part) for name, part in schema["$defs"].items()}
     definitions = {f"{name}closed": part for name, part in closed.items()}
@@ -193,7 +193,7 @@ def _without_cycles(schema):
 
 
 def _returns(node, definitions, passed):
-    """Tell whether a value is handed round in a circle of references."""
+    """Return whether a value is handed round in a cycle of references."""
     if not isinstance(node, dict):
         return False
     name = node.get("$ref", "").removeprefix("#/$defs/")

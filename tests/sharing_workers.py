@@ -95,7 +95,7 @@ def resume_job(document, job):
 
 
 def call_cached(url, document, user):
-    """Return whether the answer to a call was kept, and its output."""
+    """Return whether the response to a call was kept, and its output."""
 
     async def work():
         settings = {"state": RedisState(url, key=KEY), "http_cache": True}

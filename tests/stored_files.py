@@ -1,4 +1,4 @@
-"""An API whose answers and uploads are files, in memory, and what a store then holds."""
+"""An API whose responses and uploads are files, in memory, and what a store then holds."""
 
 from pathlib import Path
 
@@ -41,7 +41,7 @@ def serve_content(content, kind="application/pdf", **headers):
 
 
 def streaming(content, kind="application/pdf", **headers):
-    """Return a handler that answers with bytes in pieces, as a network gives them."""
+    """Return a handler that responds with bytes in pieces, as a network gives them."""
 
     async def pieces():
         for start in range(0, len(content), 50_000):

@@ -1,7 +1,7 @@
 """A team's server under load: two servers of tools and Redis behind nginx, and an API that counts.
 
 `python tests/team_load.py CALLS` runs it, the same with a Redis that hangs, fails and comes back,
-and one server alone, for the figures of docs/operations.md.
+and one server alone, for the numbers of docs/operations.md.
 """
 
 import asyncio
@@ -351,7 +351,7 @@ async def load_in_trouble(calls, redis, ports):
 async def without_issuer(calls, redis, ports):
     """Return the API and the load after all calls, with an issuer that hangs, fails, comes back.
 
-    A server starts anew each time, so that it has no keys yet; the other one knows them.
+    A server starts again each time, so that it has no keys yet; the other one knows them.
     """
     async with SlowIssuer() as slow, team_of(redis, ports, slow.auth) as (api, team):
         await team.start()
@@ -402,7 +402,7 @@ async def measure_alone(calls, redis, ports):
 
 
 def describe_load(api, load):
-    """Return the figures as lines."""
+    """Return the numbers as lines."""
     kinds = Counter(kind for kind, _ in load.outcomes.values())
     call_rates, times = sorted(rates(api.times)), sorted(load.seconds)
     duration = api.times[-1] - api.times[0]

@@ -53,14 +53,14 @@ class Hosted:
         self.url = f"{address}/mcp"
 
     async def get(self, path):
-        """Return the answer to a GET."""
+        """Return the response to a GET."""
         async with httpx2.AsyncClient(timeout=60) as http:
             return await http.get(self.address + path)
 
 
 @asynccontextmanager
 async def host_team(config, **options):
-    """Give a `Hosted` of a configuration, with other members of `[serve]`."""
+    """Give a `Hosted` of a configuration, with other keys of `[serve]`."""
     started = await asyncio.to_thread(team_server.start_server, str(config), options)
     with web_server.open_socket("127.0.0.1", 0) as place:
         async with running_at(place, started) as web:

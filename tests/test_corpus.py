@@ -170,7 +170,7 @@ def _api_keys(root, version):
 
 
 def _read_only(root, schema, depth=0):
-    """Return the members that a body's schema calls `readOnly`, through references and `allOf`."""
+    """Return the `readOnly` properties of a body's schema, through references and `allOf`."""
     node = corpus.follow(root, schema)
     if not isinstance(node, dict) or depth > 8:
         return set()

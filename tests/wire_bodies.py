@@ -152,7 +152,7 @@ def items_of(value):
 
 
 def _shares_names(encodings, value):
-    """Tell whether members that an exploded object spreads may be named like others."""
+    """Return whether properties that an exploded object spreads may be named like others."""
     exploded = {
         e.name for e in encodings.values() if e.explode and e.style not in ("", "deepObject")
     }
@@ -172,7 +172,7 @@ def parameter_of(encoding):
 
 
 def take(parameter, hint, pairs, place):
-    """Read a parameter from pairs of decoded name and raw value; tell how many belong to it."""
+    """Read a parameter from pairs of decoded name and raw value; return how many belong to it."""
     name = parameter.name
     if parameter.style == "deepObject" and not parameter.media_type:
         deep = [

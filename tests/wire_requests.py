@@ -183,7 +183,7 @@ def _content_says(parameter, wire, want):
 
 
 def _shares_names(parameter, value, listed, names, arguments):
-    """Tell whether the names that a parameter writes are also written by another one."""
+    """Return whether the names that a parameter writes are also written by another one."""
     if parameter.media_type:
         return False
     parameter_name = parameter.name

@@ -49,7 +49,7 @@ def without_empty(value, *, deep=False):
 
 
 def matches(wire, value):
-    """Tell whether what was read says the same as a value, number for number."""
+    """Return whether what was read says the same as a value, number for number."""
     if isinstance(wire, list):
         return (
             isinstance(value, list) and len(wire) == len(value) and all(map(matches, wire, value))

@@ -2,7 +2,7 @@
 
     python tests/benchmarks/run.py code
 
-GitHub's document, and a server in a process of its own that answers with the document's examples:
+GitHub's document, and a server in a process of its own that responds with the document's examples:
 six pages of a hundred issues each, and nine users.
 """
 
@@ -45,7 +45,7 @@ users = await asyncio.gather(*[users_get_by_username(username=name) for name in 
 
 
 def serve():
-    """Answer requests until the standard input ends; the first line printed is the port."""
+    """Serve requests until the standard input ends; the first line printed is the port."""
     import socket
 
     import uvicorn
@@ -189,7 +189,7 @@ async def _tokens(toolset, code, result):
 
 
 async def _single_calls(toolset, count):
-    """Return the tokens of the calls that the program makes, with whole and with cut answers."""
+    """Return the tokens of the calls that the program makes, with whole and with cut responses."""
     pages = [{**REPOSITORY, "state": "open", "per_page": SIZE, "page": n + 1} for n in range(PAGES)]
     calls = [("issues_list_for_repo", arguments) for arguments in pages]
     calls += [("users_get_by_username", {"username": f"octocat-{n}"}) for n in range(USERS)]
@@ -240,7 +240,7 @@ async def _beside_calls(rounds):
 async def _beside_call(toolset, code, number):
     begin = total_cpu()
     for index in range(PROGRAMS):
-        # Models write each program anew, so no two are equal.
+        # Models write each program from scratch, so no two are equal.
         name = f"octocat-{number}-{index}"
         program = f"(await users_get_by_username(username='{name}'))['login']"
         result = await code.call("run_code", {"code": program})

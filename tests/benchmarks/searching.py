@@ -1,5 +1,5 @@
 """What an index costs, fresh and from the cache, a query of GitHub's tools or of many more, and how
-many tokens its answer and descriptions have.
+many tokens its response and descriptions have.
 """
 
 import gc

@@ -47,7 +47,7 @@ class Sample:
 
 
 def exponent(points):
-    """Return the power with which the second figure grows in the first: 1 in proportion."""
+    """Return the power with which the second number grows in the first: 1 in proportion."""
     sizes, costs = zip(*((math.log(size), math.log(cost)) for size, cost in points), strict=True)
     return statistics.linear_regression(sizes, costs).slope
 

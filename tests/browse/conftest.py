@@ -7,7 +7,7 @@ from browse_pages import MUSEUM, browsing, browsing_here
 
 @pytest.fixture(scope="module")
 def museum_page():
-    """The page of the museum, whose calls its document answers."""
+    """The page of the museum, whose calls are served from its document."""
     with browsing_here(MUSEUM, "--mock") as page:
         yield page
 

@@ -30,7 +30,7 @@ def api(write):
 
 @pytest.fixture
 def server():
-    """The address of a server that answers with what it was asked; 404 at `/nowhere`."""
+    """The address of a server that responds with what it was asked; 404 at `/nowhere`."""
 
     def respond(asked):
         status = 404 if asked.path.startswith("/nowhere") else 200

@@ -23,7 +23,7 @@ BODIES = {
 
 
 def respond(asked):
-    """Return an answer: a page of items, an echo, or a body of its name."""
+    """Return a response: a page of items, an echo, or a body of its name."""
     name = asked.path.rpartition("/")[2]
     if name == "broken" and asked.query.get("offset"):
         return SiteResponse({"title": "out of order"}, 500, JSON)

@@ -1,4 +1,4 @@
-"""Completion: what the program answers to a shell, and what bash, zsh and fish make of it."""
+"""Completion: what the program returns to a shell, and what bash, zsh and fish make of it."""
 
 import pytest
 import shells

@@ -1,6 +1,6 @@
 """GitHub's published document, which declares no security schemes, with a token of the environment.
 
-The API is a loopback server that answers from the document and wants the token.
+The API is a loopback server that responds from the document and wants the token.
 """
 
 import json
@@ -26,7 +26,7 @@ def api():
 
 @pytest.fixture(scope="module")
 def github(api):
-    """The address of a server in front of it that answers 401 without the token."""
+    """The address of a server in front of it that responds with 401 without the token."""
 
     async def guard(scope, receive, send):
         authorization = dict(scope["headers"]).get(b"authorization")

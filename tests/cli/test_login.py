@@ -55,7 +55,7 @@ def path(tmp_path):
 
 
 def visit(url, method="GET", **headers):
-    """Open a page as a browser does, and return its status and text; 0 where nothing answers."""
+    """Open a page as a browser does, and return its status and text; 0 where nothing responds."""
     try:
         with httpx.Client(trust_env=False, follow_redirects=True) as client:
             page = client.request(method, url, headers=headers)

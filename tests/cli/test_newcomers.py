@@ -76,7 +76,7 @@ def places(tmp_path_factory):
 
 
 def respond(asked):
-    """Return a page, or the answer of an API that wants a token."""
+    """Return a page, or the response of an API that wants a token."""
     if asked.path in PAGES:
         return SiteResponse(PAGES[asked.path], headers=(("Content-Type", "text/html"),))
     if asked.path == "/it" and asked.headers["Authorization"] is None:

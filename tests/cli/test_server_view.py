@@ -268,7 +268,7 @@ MODE
 
 @pytest.fixture
 def shop_site(tmp_path):
-    """Give a site that answers as the shop, and a function that runs a command line as a user."""
+    """Give a site that responds as the shop, and a function that runs a command line as a user."""
     with Site(lambda _: SiteResponse([])) as site:
         other = 'mode = "exchange"\ntoken_url = "https://login.example.com/token"'
         team = write_team(tmp_path, site.url, shop=STATIC.replace("MODE", other))

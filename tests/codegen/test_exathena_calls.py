@@ -1,4 +1,4 @@
-"""What a generated Elixir tool sends, refuses and answers, beside the Python tool.
+"""What a generated Elixir tool sends, refuses and returns, beside the Python tool.
 
 Elixir runs the modules of tests/golden/exathena, compiled with stubs of the behaviour and of Req.
 """

@@ -34,7 +34,7 @@ def as_elixir(row):
 
 
 def sorted_all(value):
-    """Tell whether the objects of a value have their members in the order of their names."""
+    """Return whether the objects of a value have their properties in the order of their names."""
     if isinstance(value, dict):
         return list(value) == sorted(value) and all(map(sorted_all, value.values()))
     return not isinstance(value, list) or all(map(sorted_all, value))

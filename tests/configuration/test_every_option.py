@@ -145,7 +145,7 @@ ROWS = {
 
 
 def serving():
-    """Return a client whose answers are items, and the list of its requests."""
+    """Return a client whose responses are items, and the list of its requests."""
     sent = []
 
     def respond(request):

@@ -1,4 +1,4 @@
-"""openapi-core's opinion of requests and answers."""
+"""openapi-core's opinion of requests and responses."""
 
 import json
 

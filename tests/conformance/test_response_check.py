@@ -1,4 +1,4 @@
-"""`Settings(check_responses=True)`: answers compared with their document."""
+"""`Settings(check_responses=True)`: responses compared with their document."""
 
 import subprocess
 import sys
@@ -87,7 +87,7 @@ async def test_a_pattern_takes_linear_time(schema, messages):
 
 
 async def call_tool(response, get, base_url=None):
-    """Return the result of a call with this answer."""
+    """Return the result of a call with this response."""
     source = document({"/things": {"get": get}}, servers=[{"url": "https://api.example.com/v1"}])
     client = httpx.AsyncClient(transport=httpx.MockTransport(lambda _: response))
     settings = Settings(check_responses=True, base_url=base_url)

@@ -207,7 +207,7 @@ async def test_a_success_is_clean_under_both_orchestrators(tools, coordinator, r
 
     assert (result.success, result.output, result.error) == (True, output, None)
     assert str(result) == basic == text
-    if isinstance(output, dict | list):  # loop-streaming writes it anew, in ASCII
+    if isinstance(output, dict | list):  # loop-streaming writes it again, in ASCII
         assert json.loads(streaming) == output
     else:
         assert streaming == text

@@ -176,7 +176,7 @@ async def test_a_tools_function_can_be_called_from_a_guardrail_of_another(shop, 
 
 
 def parameters_of(tool):
-    """Return the parameters that a model is told of."""
+    """Return the parameters that a model reads."""
     (structured,) = to_structured_tools([tool])
     function = convert_to_openai_tool(structured)["function"]
     assert (function["name"], function["description"]) == (tool.name, tool.description)

@@ -83,18 +83,18 @@ class TestStatelessMCP(OverMCP):
 
 
 def client_of(paths, response=None, *, mode="auto", toolset=None, **options):
-    """Return a client in memory whose calls get one answer."""
+    """Return a client in memory whose calls get one response."""
     reply = response or httpx.Response(200, json={})
     toolset = toolset or load_with_handler(document(paths), lambda _: reply)[0]
     return Client(create_server(toolset), mode=mode, **options)
 
 
 async def use_client(client):
-    """Return what a client is told: the tools, answers, errors, an image, and calls at once."""
+    """Return what a client receives: the tools, responses, errors, an image, and calls at once."""
     calls = [("get_pet", {"id": 1}), ("list_pets", {}), ("get_pet", {"id": 404})]
     calls += [("get_pet", {"id": "one"}), ("get_photo", {})]
     results = [await client.call_tool(*call) for call in calls]
-    # The API answers none of these before all have come.
+    # The API sends none of these responses before all have come.
     together = await asyncio.gather(*(client.call_tool("meet", {}) for _ in range(PARTIES)))
     with pytest.raises(MCPError) as unknown:
         await client.call_tool("get_pets", {})

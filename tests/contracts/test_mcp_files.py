@@ -1,4 +1,4 @@
-"""Files of answers as resources of an MCP server."""
+"""Files of responses as resources of an MCP server."""
 
 import base64
 import io
@@ -32,7 +32,7 @@ def mode(request):
 
 
 def tools(folder, *, size=None, **options):
-    """Return tools whose API answers with a scan, or with JSON that looks like a file."""
+    """Return tools whose API responds with a scan, or with JSON that looks like a file."""
 
     def respond(request):
         if request.url.path.endswith("/like"):

@@ -1,4 +1,4 @@
-"""Large answers of the MCP server over HTTP: as JSON, or on a stream that has begun."""
+"""Large responses of the MCP server over HTTP: as JSON, or on a stream that has begun."""
 
 import asyncio
 import json
@@ -33,7 +33,7 @@ def mode(request):
 
 
 def tools_of(handler, **settings):
-    """Return a toolset whose two tools are answered by an async function."""
+    """Return a toolset whose two tools are served by an async function."""
     paths = {"/a": {"get": operation(operationId="a"), "post": operation(operationId="b")}}
     settings = {"base_url": "http://api.example.com", "max_output_chars": LARGEST, **settings}
     web = httpx.AsyncClient(transport=httpx.MockTransport(handler))
@@ -47,7 +47,7 @@ def fill_object(letter):
 
 
 def respond_with(value, *, after=None):
-    """Return an API that answers with a value, after something has happened."""
+    """Return an API that responds with a value, after something has happened."""
 
     async def respond(_):
         if after is not None:
@@ -76,7 +76,7 @@ async def test_the_largest_response_arrives_whole(mode, letter):
 
 
 async def called_after_progress(value, mode, bound=1024 * 1024, **settings):
-    """Return the result or error of a call that is answered once the client heard of progress."""
+    """Return the result or error of a call whose response follows a notice of progress."""
     event = asyncio.Event()
 
     async def note(*_):
@@ -138,7 +138,7 @@ async def test_a_question_does_not_wait_for_the_answer():
 
 @asynccontextmanager
 async def post_message(toolset, message, **headers):
-    """Give the answer to a message in a handshake version, before its body has been read."""
+    """Give the response to a message in a handshake version, before its body has been read."""
     async with (
         host_server(create_server(toolset), stateless_http=True) as url,
         httpx2.AsyncClient(timeout=60) as web,
@@ -205,7 +205,7 @@ async def test_signs_of_life_are_sent_while_a_call_goes_on(mode, monkeypatch):
         content = b""
         async for piece in response.aiter_bytes():
             content += piece
-            alive.set()  # the API answers only now
+            alive.set()  # the API responds only now
 
     assert response.headers["content-type"].startswith("text/event-stream")
     assert content.startswith(b": ping")

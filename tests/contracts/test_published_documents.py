@@ -135,7 +135,7 @@ CHOSEN = parameters(entry for entry in entries() if entry.path.startswith(BIG))
 
 
 def respond(_):
-    """Answer anything."""
+    """Respond with anything."""
     return httpx.Response(200, json={"a": [1, None]})
 
 

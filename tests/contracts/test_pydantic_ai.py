@@ -39,7 +39,7 @@ def script_model(*script):
 
 
 def returned_texts(messages):
-    """Return what the model was told of its calls."""
+    """Return what the model read of its calls."""
     return [
         part
         for message in messages

@@ -1,4 +1,4 @@
-"""Any value -> `execute`, against servers that answer anything."""
+"""Any value -> `execute`, against servers that send anything."""
 
 import asyncio
 import copy
@@ -35,7 +35,7 @@ _SETTINGS = Settings(timeout=3, max_response_bytes=2_000_000, max_output_chars=5
 
 
 class Server:
-    """Answers whatever it was told to, and keeps what it was asked."""
+    """Sends whatever it was told to, and keeps what it was asked."""
 
     def __init__(self):
         self.reply, self.asked = None, []
@@ -83,7 +83,7 @@ def check_call(call):
 
 
 def _may_fit(schema, arguments):
-    """Tell whether an input fits a schema, also once the words of providers are undone."""
+    """Return whether an input fits a schema, also once the words of providers are undone."""
     if not isinstance(arguments, dict):
         return False
     properties = {name: value for name, value in arguments.items() if name != "_tool_call_id"}

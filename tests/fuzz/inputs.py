@@ -49,7 +49,7 @@ class Loud(dict[str, Any]):
 
 
 class Endless(dict[str, Any]):
-    """A dict that has as many members as are asked for."""
+    """A dict that has as many properties as are asked for."""
 
     def items(self):
         return ((str(number), number) for number in range(10**9))

@@ -53,7 +53,7 @@ def load_tool(schema, place="query", **fields):
 
 
 def fits(tool, value, place="query"):
-    """Tell whether the tool takes the value in the place of its schema."""
+    """Return whether the tool takes the value in the place of its schema."""
     arguments = {"list": [{"v": value}]} if place == "component" else {"v": value}
     try:
         Checker(tool.input_schema).check(arguments)

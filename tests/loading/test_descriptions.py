@@ -1,4 +1,4 @@
-"""Lines about answers in descriptions: what comes back, when it fails, and nothing else."""
+"""Lines about responses in descriptions: what comes back, when it fails, and nothing else."""
 
 import json
 import time

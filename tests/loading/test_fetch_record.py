@@ -24,7 +24,7 @@ PAIR = base64.b64encode(b"ada:s3cr3t-word").decode()
 
 
 def respond(asked):
-    """Answer with a document, another one for a user, parts, an overlay, or a refusal."""
+    """Respond with a document, another one for a user, parts, an overlay, or a refusal."""
     is_user = asked.headers.get("Authorization") == f"Basic {PAIR}"
     if asked.path == "/kept.json" and asked.headers.get("If-None-Match") == '"1"':
         return SiteResponse(status=304, headers=(("ETag", '"1"'),))

@@ -38,7 +38,7 @@ def body(schema, **options):
 
 
 def body_with(keywords, **options):
-    """Return the tools of a document whose one operation has a body with the member `a`."""
+    """Return the tools of a document whose one operation has a body with the property `a`."""
     return body({"type": "object", "properties": {"a": keywords, "b": {}}}, **options)
 
 

@@ -26,7 +26,7 @@ WRONG = [None, True, 0, 1.5, "text", [], [1], {}, {"a": 1}, {"$ref": "#/nowhere"
 
 
 def whole():
-    """Return a document that has every kind of member which is looked at."""
+    """Return a document that has every kind of property which is looked at."""
     part = {
         "schema": {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]},
         "encoding": {"a": {"contentType": "text/plain", "headers": {"X": {"schema": {}}}}},
@@ -54,7 +54,7 @@ def whole():
 
 
 def places(node, *path):
-    """Yield the place of every member, but for the version."""
+    """Yield the place of every property, but for the version."""
     items = node.items() if isinstance(node, dict) else ()
     for key, value in enumerate(node) if isinstance(node, list) else items:
         if key != "openapi":

@@ -1,4 +1,4 @@
-"""Documents of Swagger 2.0 in the form of OpenAPI 3, which requests and answers are judged by."""
+"""Documents of Swagger 2.0 in the form of OpenAPI 3, which requests and responses are judged by."""
 
 import documents
 import pytest

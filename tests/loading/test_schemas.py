@@ -13,7 +13,7 @@ from openapi_tools.common.json_values import dump_json_bytes, json_size, max_jso
 
 
 def schema_of(schema, *, schemas=None, **fields):
-    """What the model is told about a query parameter."""
+    """What the model reads about a query parameter."""
     return whole(schema, schemas=schemas, **fields)["properties"]["q"]
 
 

@@ -73,7 +73,7 @@ def body_of(schema, *, kind="application/json", **fields):
 
 
 def visible_text(source):
-    """All that a model is told of the tools of a document."""
+    """All that a model reads of the tools of a document."""
     texts = [[tool.name, tool.description, tool.input_schema] for tool in load_tools(source)]
     return json.dumps(texts, ensure_ascii=False)
 

@@ -86,7 +86,7 @@ async def observe_call(sdk, url, *arguments, **settings):
 
 
 async def call_again(sdk):
-    """Make a call that is answered 503, breaks, and is redirected then; return what is told."""
+    """Make a call that gets a 503, breaks, and is redirected then; return what is told."""
 
     async def behave(peer):
         while True:

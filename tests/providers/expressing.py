@@ -116,7 +116,7 @@ class Expression:
         return form
 
     def of_rest(self, node, rest, form):
-        """Return members that are not declared, as they are or as pairs of an extra member."""
+        """Return properties that are not declared, as they are or as pairs of an extra property."""
         if not rest or node.get("additionalProperties", True) is not False:
             return rest
         extras = max(

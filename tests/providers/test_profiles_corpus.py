@@ -60,5 +60,5 @@ async def test_a_tool_takes_whatever_fits_its_definition(file):
 
 
 def is_of_the_wire(result):
-    """Tell whether arguments fit the schema but cannot be put into a request."""
+    """Return whether arguments fit the schema but cannot be put into a request."""
     return any(word in str(result) for word in ("path", "header", "content_type"))

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 
 class Call(NamedTuple):
-    """One call; `output` is what the server says, or members of the result's `error`."""
+    """One call; `output` is what the server says, or properties of the result's `error`."""
 
     tool: str
     arguments: dict[str, Any]

@@ -18,7 +18,7 @@ def toolset(running_echo):
 
 @pytest.fixture(scope="module")
 def checked(running_echo):
-    """The same tools, whose answers are compared with the document."""
+    """The same tools, whose responses are compared with the document."""
     return load_tools(f"{running_echo.url}/openapi.json", check_responses=True)
 
 

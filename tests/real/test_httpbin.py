@@ -14,7 +14,7 @@ VERBS = ("GET", "POST", "PUT", "DELETE", "PATCH", "TRACE")
 
 
 class Call(NamedTuple):
-    """One call: what its output holds, or members of its error."""
+    """One call: what its output holds, or properties of its error."""
 
     operation: str
     arguments: dict[str, Any]

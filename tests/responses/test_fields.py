@@ -1,4 +1,4 @@
-"""JMESPath expressions compared with the documented answer, before a call and at load."""
+"""JMESPath expressions compared with the documented response, before a call and at load."""
 
 import re
 
@@ -110,7 +110,7 @@ def test_alternatives_without_end_are_not_followed():
 
 
 def response_schema(content, status="200", **fields):
-    """Return the schema of the answer of an operation."""
+    """Return the schema of the response of an operation."""
     responses = {"404": {"description": ""}, status: {"description": "", "content": content}}
     (tool,) = tools({"/x": {"get": {"operationId": "read", "responses": responses}}}, **fields)
     return tool.answer_schema

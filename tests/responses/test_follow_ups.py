@@ -1,4 +1,4 @@
-"""What follows an answer, for answers of any kind: nothing is raised, nothing leaves the API."""
+"""What follows a response, for responses of any kind: nothing is raised, nothing leaves the API."""
 
 import asyncio
 import json
@@ -15,7 +15,7 @@ TEXT, NUMBER = {"type": "string"}, {"type": "integer"}
 
 
 def list_operation(response, **arguments):
-    """Return an operation with an answer and arguments in the query."""
+    """Return an operation with a response and arguments in the query."""
     places = [{"name": name, "in": "query", "schema": schema} for name, schema in arguments.items()]
     content = {"application/json": {"schema": {"type": "object", "properties": response}}}
     return {"get": {"parameters": places, "responses": {"200": {"content": content}}}}

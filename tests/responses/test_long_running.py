@@ -1,4 +1,4 @@
-"""Answers that accept work: what a model is told, waiting for the end, and going on later."""
+"""Responses that accept work: what a model reads, waiting for the end, and going on later."""
 
 import asyncio
 import copy
@@ -48,7 +48,7 @@ for name, (path, status, headers) in JOBS.items():
 
 
 def is_done(request, questions=2):
-    """Tell whether the work has been asked for often enough."""
+    """Return whether the work has been asked for often enough."""
     request.app.state.asked.append(time.monotonic())
     return len(request.app.state.asked) > questions
 

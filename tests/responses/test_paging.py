@@ -1,4 +1,4 @@
-"""Paged calls against a server on loopback: each way of paging, its ends, and hostile answers."""
+"""Paged calls against a server on loopback: each way of paging, its ends, and hostile responses."""
 
 import asyncio
 import copy

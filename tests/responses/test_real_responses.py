@@ -1,4 +1,4 @@
-"""Answers of a real server on loopback, from the bytes on the wire to what a model is shown."""
+"""Responses of a real server on loopback, from the bytes on the wire to what a model is shown."""
 
 import base64
 import json
@@ -18,7 +18,7 @@ PLAIN = document({"/x": {"get": operation()}})
 async def call_with_response(
     response, described=PLAIN, *, arguments=None, credentials=None, **settings
 ):
-    """Return the result of one GET of a server that gives this answer."""
+    """Return the result of one GET of a server that gives this response."""
     async with Recorder(response) as recorder:
         chosen = Settings(base_url=recorder.url, **settings)
         toolset = load_tools(described, settings=chosen, credentials=credentials)
@@ -31,7 +31,7 @@ async def call_tool(toolset, arguments):
 
 
 async def stall_call(head, sent, **settings):
-    """Return the result of a call of a server that stops in the middle of its answer."""
+    """Return the result of a call of a server that stops in the middle of its response."""
     async with Faults(stalling(f"HTTP/1.1 200 OK\r\n{head}\r\n\r\n".encode() + sent)) as server:
         chosen = Settings(base_url=server.url, timeout=0.5, **settings)
         return await call_tool(load_tools(PLAIN, settings=chosen), None)

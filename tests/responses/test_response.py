@@ -1,4 +1,4 @@
-"""What an answer becomes: its value, its words, and what is said about it."""
+"""What a response becomes: its value, its words, and what is said about it."""
 
 import asyncio
 import base64
@@ -29,7 +29,7 @@ PNG = b"\x89PNG\r\n\x1a\n\x00\xff"
 async def read(
     content=b"", media_type=JSON, status=200, *, method="get", headers=None, accept=None, **settings
 ):
-    """Return the result of one call that is answered so."""
+    """Return the result of one call that gets this response."""
     lines = ({"content-type": media_type} if media_type else {}) | (headers or {})
     described = {"200": {"description": "", "content": {accept: {}}}} if accept else {}
     root = document({"/pets/7": {method: operation(operationId="call", responses=described)}})

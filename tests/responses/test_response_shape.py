@@ -1,4 +1,4 @@
-"""Answers of the right size: compact, cut with a mark, and shaped by settings, tool and call."""
+"""Responses of the right size: compact, cut with a mark, and shaped by settings, tool and call."""
 
 import json
 import re

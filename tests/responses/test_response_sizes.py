@@ -1,4 +1,4 @@
-"""Shaped answers of a published document, of loaded tools and of a generated package."""
+"""Shaped responses of a published document, of loaded tools and of a generated package."""
 
 import json
 

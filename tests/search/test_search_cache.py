@@ -1,4 +1,4 @@
-"""The index in the document cache: which one is used, and when it is made anew."""
+"""The index in the document cache: which one is used, and when it is rebuilt."""
 
 import json
 from pathlib import Path

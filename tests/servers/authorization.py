@@ -110,7 +110,7 @@ class State:
     lifetime: float = 3600
     rotates: bool = True  # a refresh token is good once
     delay: float = 0.0  # of the token endpoint
-    metadata: dict = field(default_factory=dict)  # members that differ
+    metadata: dict = field(default_factory=dict)  # properties that differ
     sends_iss: str | None = None
     approves: bool | None = True  # the person at the browser or device; None for not yet
     slow_downs: int = 0  # how often a device is told to, before the person agrees

@@ -16,7 +16,7 @@ PATHS = {
 
 
 class CountingApi:
-    """Answers each call after `delay` seconds; an ASGI app that is reached at `url`."""
+    """Responds to each call after `delay` seconds; an ASGI app that is reached at `url`."""
 
     def __init__(self):
         self.url, self.under_way = "", 0

@@ -52,7 +52,7 @@ def body(media_type, schema=None, **fields):
 
 
 def object_of(**properties):
-    """Return the schema of an object with these members and no others."""
+    """Return the schema of an object with these properties and no others."""
     return {"type": "object", "properties": properties, "additionalProperties": False}
 
 

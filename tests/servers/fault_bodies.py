@@ -29,7 +29,7 @@ def bomb(mebibytes):
 
 
 def explodes(mebibytes, *, times=1):
-    """Return a behaviour that answers with a bomb."""
+    """Return a behaviour that responds with a bomb."""
     coding = f"Content-Encoding: {', '.join(['gzip'] * times)}"
     return says(lambda: gzip_body(bomb(mebibytes), times - 1), coding)
 
@@ -45,18 +45,18 @@ def in_one_chunk(_):
 
 
 def objects(size):
-    """Return a behaviour that answers with a JSON array of objects of about so many bytes."""
+    """Return a behaviour that responds with a JSON array of objects of about so many bytes."""
     item = json.dumps({"id": 12345, "name": "Rex", "open": True, "note": "x" * 60}).encode()
     return says(lambda: b"[" + (item + b",") * (size // (len(item) + 1)) + b"0]")
 
 
 def lists(count, before=b"", behind=b"", **options):
-    """Return a behaviour that answers with a list of empty lists, which take memory when read."""
+    """Return a behaviour that responds with a list of empty lists, which take memory when read."""
     return says(lambda: before + b"[" + b"[]," * count + b"1]" + behind, **options)
 
 
 def text(body, kind):
-    """Return a behaviour that answers with a body of that media type."""
+    """Return a behaviour that responds with a body of that media type."""
     return says(body, kind=kind)
 
 

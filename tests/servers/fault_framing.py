@@ -1,4 +1,4 @@
-"""Faults of connections, of the head of an answer and of the way its body is delimited."""
+"""Faults of connections, of the head of a response and of the way its body is delimited."""
 
 from servers.fault_peer import Route, closes, drips, floods, hangs, head, keeps, resets, says
 from servers.faults import make_response
@@ -17,12 +17,12 @@ LATE = "timeout|protocol"
 
 
 async def reset_when_used_again(caller):
-    """Answer the first request of a connection, and break it at the next one."""
+    """Respond to the first request of a connection, and break it at the next one."""
     return await (keeps(WHOLE) if caller.count == 1 else resets())(caller)
 
 
 def headers(count):
-    """Return a behaviour that answers with so many headers."""
+    """Return a behaviour that responds with so many headers."""
     return keeps(make_response(b"{}", *(f"X-{number}: y" for number in range(count))))
 
 
@@ -59,7 +59,7 @@ HEADS = (
     Route("binary-garbage", closes(bytes(range(256)) + b"\r\n\r\n"), "protocol"),
     Route("tls-alert", closes(b"\x15\x03\x01\x00\x02\x02\x46\r\n\r\n"), "protocol"),
     Route("http-0-9", closes(b"<html>\r\n\r\n<p>old</p>"), "protocol"),
-    # Without a blank line it cannot be told from an answer that breaks off.
+    # Without a blank line it cannot be told from a response that breaks off.
     Route("http-0-9-without-blank-line", closes(b"<html></html>"), "protocol|connection"),
     Route("http-2-preface", closes(b"\0\0\x12\4\0\0\0\0\0" + b"\0" * 18), "protocol|connection"),
     Route("status-999", says(status="999 Odd"), "http"),

@@ -138,7 +138,7 @@ async def floods(caller, wave):
 
 
 def says(body=b"{}", *headers, kind="application/json", status="200 OK"):
-    """Return a behaviour that gives a well-formed answer; a function makes a large body."""
+    """Return a behaviour that gives a well-formed response; a function makes a large body."""
     lines = (f"Content-Type: {kind}", *headers) if kind else headers
     return keeps(lambda _: make_response(body() if callable(body) else body, *lines, status=status))
 

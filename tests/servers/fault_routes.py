@@ -41,7 +41,7 @@ def case_of(slug):
 
 
 class FaultSite(Faults):
-    """Answers at each path with the fault of that name."""
+    """Responds at each path with the fault of that name."""
 
     def __init__(self, *, bytewise=False):
         super().__init__(self._serve_peer)

@@ -49,13 +49,13 @@ def unavailable_once(caller):
 
 
 def echo(caller):
-    """Answer with the query, so that answers can be told apart."""
+    """Respond with the query, so that responses can be told apart."""
     body = json.dumps({"echo": caller.query}).encode()
     return make_response(body, "Content-Type: application/json")
 
 
 def fails(status, body, kind="application/json"):
-    """Return a behaviour that answers with an error."""
+    """Return a behaviour that responds with an error."""
     return says(body, kind=kind, status=status)
 
 

@@ -1,4 +1,4 @@
-"""A raw server that answers as a test tells it to, rightly or wrongly."""
+"""A raw server that responds as a test tells it to, rightly or wrongly."""
 
 import asyncio
 import contextlib
@@ -116,20 +116,20 @@ class Faults:
 
 
 async def serve(peer):
-    """Answer every request."""
+    """Respond to every request."""
     while True:
         await peer.request()
         await peer.write(make_response())
 
 
 async def hang(peer):
-    """Answer nothing, and wait until the other side closes."""
+    """Send nothing, and wait until the other side closes."""
     await peer.request()
     await peer.hang()
 
 
 def stalling(data):
-    """Return a behaviour that ends no answer that it begins, but on another connection."""
+    """Return a behaviour that ends no response that it begins, but on another connection."""
 
     async def behave(peer):
         await peer.request()
@@ -143,7 +143,7 @@ def stalling(data):
 
 
 def reply_with(*responses):
-    """Return a behaviour that answers one request after another with these bytes, then closes."""
+    """Return a behaviour that sends these responses, one for each request, then closes."""
 
     async def behave(peer):
         for response in responses:
@@ -154,6 +154,6 @@ def reply_with(*responses):
 
 
 def make_response(body=b"{}", *headers, status="200 OK"):
-    """Return a well-formed answer; `Content-Length` is added."""
+    """Return a well-formed response; `Content-Length` is added."""
     lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", *headers, "", ""]
     return "\r\n".join(lines).encode("latin-1") + body

@@ -25,8 +25,8 @@ _EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
 class Issuer(State):
     keys: list = field(default_factory=lambda: [KEY])
     key_status: int = 200
-    holds: set = field(default_factory=set)  # paths and opaque tokens that get no answer yet
-    introspection: dict | None = None  # instead of the right answer
+    holds: set = field(default_factory=set)  # paths and opaque tokens that get no response yet
+    introspection: dict | None = None  # instead of the right response
     exchanges: list = field(default_factory=list)  # forms of token exchanges
     clients: dict = field(
         default_factory=lambda: {
@@ -49,7 +49,7 @@ class Issuer(State):
         return {name: v for name, v in {**usual, **claims}.items() if v is not None}
 
     def token(self, user="ada", *, header=None, key=KEY, **claims):
-        """Return a signed token; a member that is None is left out."""
+        """Return a signed token; a claim that is None is left out."""
         return sign_token(self.claims(user, **claims), header, key)
 
 

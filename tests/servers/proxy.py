@@ -15,7 +15,7 @@ class LoopbackProxy(Faults):
     Attributes:
         requests: What was sent to the proxy itself, the requests for tunnels included.
         tunnels: Host and port of each tunnel, as they were asked for.
-        accepted: What it answers CONNECT, and does not open a tunnel unless the status is 200.
+        accepted: What it responds to CONNECT, and does not open a tunnel unless the status is 200.
     """
 
     def __init__(self, *, accepted=b"HTTP/1.1 200 Connection established" + END, context=None):

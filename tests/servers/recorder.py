@@ -71,7 +71,7 @@ class Recorder(Faults):
 
 
 class Held(Recorder):
-    """Answers once `release` is set."""
+    """Responds once `release` is set."""
 
     def __init__(self, response: CannedResponse | None = None) -> None:
         super().__init__(response)

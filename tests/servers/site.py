@@ -32,9 +32,9 @@ class SiteResponse(NamedTuple):
 
 
 class _Server(ThreadingHTTPServer):
-    """A server whose clients may leave before the end of an answer."""
+    """A server whose clients may leave before the end of a response."""
 
-    daemon_threads = False  # closing it waits for answers under way
+    daemon_threads = False  # closing it waits for responses under way
 
     def handle_error(self, request, client_address):
         if not isinstance(sys.exception(), ConnectionError):

@@ -1,4 +1,4 @@
-"""An API of pets whose answers have entity tags, which writes may name in `If-Match`."""
+"""An API of pets whose responses have entity tags, which writes may name in `If-Match`."""
 
 import contextlib
 import hashlib

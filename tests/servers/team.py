@@ -161,7 +161,7 @@ CALL = {
 
 
 async def post(site, token, message=INITIALIZE, *, headers=(), query="", path="/mcp"):
-    """Return the answer to a message with these headers, and with a token unless it is None."""
+    """Return the response to a message with these headers, and with a token unless it is None."""
     usual = [("Content-Type", "application/json")]
     usual.append(("Accept", "application/json, text/event-stream"))
     named = {name.lower() for name, _ in headers}
@@ -190,7 +190,7 @@ def modern_message(method, capabilities, **params):
 
 
 async def post_modern(site, token, method, capabilities, **params):
-    """Return the answer to a request of version 2026-07-28, with a client's capabilities."""
+    """Return the response to a request of version 2026-07-28, with a client's capabilities."""
     message, headers = modern_message(method, capabilities, **params)
     return await post(site, token, message, headers=headers)
 
@@ -226,7 +226,7 @@ class Browser(httpx.AsyncClient):
         super().__init__(timeout=10, cookies={"person": person}, follow_redirects=False)
 
     async def go(self, url):
-        """Open a page and follow its redirects; return the last answer."""
+        """Open a page and follow its redirects; return the last response."""
         response = await self.get(url)
         while response.is_redirect:
             response = await self.get(response.headers["location"])

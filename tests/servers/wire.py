@@ -25,7 +25,7 @@ class Wire:
 
         Args:
             document: Has one operation.
-            arguments: By the document's names of parameters and members; `"part: X-Name"` is the
+            arguments: By the document's names of parameters and properties; `"part: X-Name"` is the
                 header of a part.
             options: Settings, or `credentials`.
         """

@@ -257,7 +257,7 @@ async def test_a_client_that_leaves_in_the_middle_ends_its_call_and_leaves_nothi
 
 
 async def test_a_client_that_reads_no_response_is_cut_off(api, tmp_path):
-    """Its answers would fill the memory; the list of tools is long enough to fill the socket."""
+    """Its responses would fill the memory; the list of tools is long enough to fill the socket."""
     many = {
         f"/a{n}": {"get": {"operationId": f"a{n}", "description": "word " * 180, "responses": {}}}
         for n in range(100)

@@ -135,7 +135,7 @@ async def test_nothing_is_reported_where_only_the_bytes_of_a_document_changed(so
 async def test_a_signal_has_documents_read_at_once_and_a_running_call_ends_on_the_old_tools(
     tmp_path,
 ):
-    """The API answers once the document has changed."""
+    """The API responds once the document has changed."""
     async with Held(CannedResponse(body=b'{"old": true}')) as api:
         table = f'source = "pets.json"\nbase_url = "{api.url}"'
         (tmp_path / "pets.json").write_text(json.dumps(PETS))

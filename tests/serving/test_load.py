@@ -40,7 +40,7 @@ async def test_a_limit_holds_and_no_call_is_sent_twice(redis):
     # A call that failed by the shared state was not sent, and says so.
     assert all(api.seen[number] == 0 for number in by_kind.get("unsent", {}))
     assert by_kind.keys() <= {"ok", "unsent", "broken", "status 502"}
-    # Only calls on the killed server have no answer: one of two, with at most all of its calls.
+    # Only calls on the killed server have no response: one of two, with at most all of its calls.
     assert len(by_kind.get("broken", {})) + len(by_kind.get("status 502", {})) <= 200
     assert api.tokens == 1
     assert max(rates(api.times)) <= RATE * 1.05

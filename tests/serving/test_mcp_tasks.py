@@ -53,7 +53,7 @@ def make_request(method, task_id):
 
 
 async def tasks(session, method, task_id):
-    """Send `tasks/…`, and return its answer as plain data."""
+    """Send `tasks/…`, and return its response as plain data."""
     response = await session.send_request(make_request(f"tasks/{method}", task_id), TaskResult)
     return response.model_dump(by_alias=True)
 

@@ -314,7 +314,7 @@ async def test_a_token_that_comes_as_the_name_of_a_tool_is_masked_in_the_audit_l
 
 
 class Shared(MemoryState):
-    """A shared state that answers to `ping`, or does not."""
+    """A shared state that responds to `ping`, or does not."""
 
     fault = None
 

@@ -87,7 +87,7 @@ async def test_clients_of_the_user_download_and_upload_too(url, described, folde
 def little_memory(most):
     """Fail when the process takes more memory than this many bytes beyond what it has."""
     gc.collect()
-    Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+    Path("/proc/self/clear_refs").write_text("5")  # the peak begins again
     before = _memory("VmRSS")
     yield
     assert _memory("VmHWM") - before < most

@@ -1,4 +1,4 @@
-"""The API that answers from its own document."""
+"""The API that responds from its own document."""
 
 from __future__ import annotations
 

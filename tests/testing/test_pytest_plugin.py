@@ -37,7 +37,7 @@ class TestGeneratedMuseum(ToolConformance):
 
 class TestCafe(ToolConformance):
     document = ROOT / "specs" / "cafe.yaml"
-    # The sample of its `oneOf` lacks the members of the branch that the mapping names.
+    # The sample of its `oneOf` lacks the properties of the branch that the mapping names.
     uncalled = ("create_menu_item",)
 
 

@@ -64,7 +64,7 @@ async def twice(path, transport, use):
 
 
 async def use(tape, key=None):
-    """Make calls through a cassette, and return what they answer."""
+    """Make calls through a cassette, and return their results."""
     credentials = {"key": key} if key else None
     async with load_tools(PETS, client=tape.client(), credentials=credentials) as toolset:
         listed = [await toolset.call("list_pets", {"page": 1}) for _ in range(5)]
@@ -246,7 +246,7 @@ SENT = [
 
 
 def echo(request):
-    """Answer with the request: its headers, body and URL, as text and as JSON."""
+    """Respond with the request: its headers, body and URL, as text and as JSON."""
     body = request.content.decode(errors="replace")
     data = {"headers": dict(request.headers), "body": body, "url": str(request.url)}
     where = {"Location": f"https://joe:{PASSWORD}@a.example/#access_token={PASSWORD}"}

@@ -1,4 +1,4 @@
-"""Tools whose calls are answered by a function, without a network."""
+"""Tools whose calls are served by a function, without a network."""
 
 import httpx
 

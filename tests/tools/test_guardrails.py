@@ -33,7 +33,7 @@ PET = {
 
 
 class Api:
-    """Tools of an API that answers each call with a status, and what was sent to it."""
+    """Tools of an API that responds to each call with a status, and what was sent to it."""
 
     def __init__(self, status: int = 200, paths: Any = None):
         words = {"message": "words of the API"}

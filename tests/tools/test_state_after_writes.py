@@ -19,7 +19,7 @@ KEYED = Context(user="ada", idempotency_key="step-1")
 
 
 class Api:
-    """Answers 201; what `then` does to the state happens before the response."""
+    """Responses 201; what `then` does to the state happens before the response."""
 
     def __init__(self, then=lambda: None, status=201):
         self.requests, self.then, self.status = [], then, status

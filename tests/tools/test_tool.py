@@ -1,4 +1,4 @@
-"""One tool: arguments become a request, the answer a result, and every failure an error result."""
+"""One tool: arguments become a request, the response a result, each failure an error result."""
 
 import asyncio
 import base64

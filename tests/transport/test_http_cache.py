@@ -1,4 +1,4 @@
-"""Kept answers: HTTP's own rules (RFC 9111), apart for each user and credential."""
+"""Cached responses: HTTP's own rules (RFC 9111), apart for each user and credential."""
 
 import asyncio
 import json
@@ -49,7 +49,7 @@ class At(int):
 
 
 class Api:
-    """Answers with headers of a test, a new body each time, and 304 to its own ETag."""
+    """Responds with headers of a test, a new body each time, and 304 to its own ETag."""
 
     def __init__(self, status=200, **headers):
         self.requests, self.status = [], status
@@ -80,7 +80,7 @@ async def twice(api, first=None, second=None, **settings):
     return after
 
 
-ROWS = {  # RFC 9111: what an answer says, and how often the API is asked for two calls
+ROWS = {  # RFC 9111: what a response says, and how often the API is asked for two calls
     "5.2.2.1 max-age": (HOUR, 1),
     "5.2.2.1 max-age of 0": ({"cache-control": "max-age=0"}, 2),
     "5.2.2.5 no-store": ({"cache-control": "no-store, max-age=3600"}, 2),
@@ -312,7 +312,7 @@ async def test_no_user_and_no_credential_gets_the_response_of_another(control):
         Context(credentials={"key": key} if key else None, user=user)
         for key in ("", "key-of-ada", "key-of-bob") for user in ("", "ada", "bob")
     ]  # fmt: skip
-    # Tools of two processes would share the state so; a user's own client never shares answers.
+    # Tools of two processes would share the state so; a user's own client never shares responses.
     settings = Settings(http_cache=True, anonymous=True, state=state, base_url="http://127.0.0.1:9")
     seen = {}
     async with api.tools(state=state) as tools, load_tools(API, settings=settings):

@@ -182,7 +182,7 @@ async def test_a_request_that_a_kept_connection_swallows_is_sent_again_if_it_onl
     environment, api, sent
 ):
     async def forget(peer):
-        """Answer the first request, and close at the second."""
+        """Respond to the first request, and close at the second."""
         await peer.request()
         await peer.write(make_response())
         if peer.server.connections == 1:
@@ -439,7 +439,7 @@ async def test_a_proxy_of_http_that_is_named_as_one_of_socks_is_named(environmen
 
 
 async def serve_anything(peer):
-    """Answer what is no HTTP as servers of HTTP do."""
+    """Send what is no HTTP as servers of HTTP do."""
     await peer.write(make_response(status="400 Bad Request"))
     await peer.hang()
 

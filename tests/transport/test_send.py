@@ -29,7 +29,7 @@ def get(url):
 
 
 async def hang_on_slow(peer):
-    """Answer everything but requests for `/slow`."""
+    """Respond to everything but requests for `/slow`."""
     while b"/slow" not in await peer.request():
         await peer.write(make_response())
     await peer.hang()

@@ -22,7 +22,7 @@ OK = b"HTTP/1.1 200 OK\r\n"
 
 
 async def outcome(behave, method="GET", content=None, path="/pets/7", **settings):
-    """Return the answer or the error of one call, and what the server received."""
+    """Return the response or the error of one call, and what the server received."""
     sender = Sender(Settings(**{"timeout": TIMEOUT, "max_response_bytes": LIMIT} | settings))
     async with Faults(behave) as server:
         url = f"{server.url}{path}?api_key={SECRET}"
@@ -49,7 +49,7 @@ async def close_at_once(peer):
 
 
 def going_on(start, wave, pause=0.0):
-    """Return a behaviour that ends no answer, fast or slowly."""
+    """Return a behaviour that ends no response, fast or slowly."""
 
     async def behave(peer):
         await peer.request()

@@ -266,7 +266,7 @@ async def test_a_large_response_over_tls_arrives_whole(ours):
         results = await called_with(server, None, None, None, **trust)
 
     assert [result.metadata["truncated"]["chars"] for result in results] == [len(body)] * 3
-    assert server.greeted == 1  # nothing is left over that would look like a second answer
+    assert server.greeted == 1  # nothing is left over that would look like a second response
 
 
 async def test_a_second_response_that_comes_later_over_tls_is_nobodys(ours):

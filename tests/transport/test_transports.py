@@ -314,7 +314,7 @@ async def what_comes(client, method, url):
 
 
 async def ends_of(text, method, *, closes):
-    """Return how a request that is answered so ends, and the next one with the same client."""
+    """Return how a request that gets this response ends, and the next one with the same client."""
 
     async def say(peer):
         await peer.request()

@@ -63,19 +63,19 @@ def with_token_at(url):
 
 
 def definition(tool):
-    """Return what a model is told of a tool, as UTF-8 JSON without anything that JSON lacks."""
+    """Return what a model reads of a tool, as UTF-8 JSON without anything that JSON lacks."""
     texts = [tool.name, tool.description, tool.input_schema]
     return json.dumps(texts, allow_nan=False, ensure_ascii=False).encode()
 
 
 def unseen_in(tool):
-    """Return the control characters and half characters in a tool's definition."""
+    """Return the control characters and lone surrogates in a tool's definition."""
     texts = [tool.name, tool.description, tool.input_schema]
     return _CONTROL.findall(json.dumps(texts, ensure_ascii=False))
 
 
 def load_quietly(source, *, credentials=None, handler=fine, **settings):
-    """Return the tools of a document whose API answers by a function, and what they send."""
+    """Return the tools of a document whose API responds by a function, and what they send."""
     settings = {"base_url": BASE, **settings}
     return load_with_handler(source, handler, settings=settings, credentials=credentials)
 

@@ -1,4 +1,4 @@
-"""No answer, no large tool and no secret keeps the event loop, or a call beyond its time.
+"""No response, no large tool and no secret keeps the event loop, or a call beyond its time.
 
 Two things keep the loop: work on its own thread, and work elsewhere in one piece that lets no other
 thread run. A ticker beside the call sees both. The best of a few tries counts.
@@ -128,7 +128,7 @@ def token(length):
 
 
 def api(handler, *, scheme=BEARER, **options):
-    """Return a tool whose API answers by a function."""
+    """Return a tool whose API responds by a function."""
     return load_quietly(secured_document(scheme), handler=handler, **options)[0]["x"]
 
 

@@ -20,7 +20,7 @@ LIMIT = 20_000
 
 
 async def read(body, kind, **settings):
-    """Return what one answer is read as; at most so much time is no limit, but an end."""
+    """Return what one response is read as; at most so much time is no limit, but an end."""
     async with Faults(reply_with(make_response(body, f"Content-Type: {kind}"))) as server:
         all_settings = Settings(base_url=server.url, max_output_chars=LIMIT, **settings)
         async with load_tools(fault_document([case_of("echo")]), settings=all_settings) as toolset:

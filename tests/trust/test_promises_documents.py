@@ -69,7 +69,7 @@ NAME = LONG[:100_000]
 
 
 def body_with(**schema):
-    """Return a document whose body has a member of a schema."""
+    """Return a document whose body has a property of a schema."""
     return with_component(an_object({"a": schema}))
 
 
@@ -171,7 +171,7 @@ def test_a_large_part_that_all_operations_share_is_read_once():
     part = {"type": "string", "example": large}
 
     def operation_beside(number):
-        """An operation whose body has the large member, as an alias does, and one of its own."""
+        """An operation whose body has the large property, as an alias does, and one of its own."""
         schema = {"type": "object", "properties": {"m": part, f"p{number}": {"type": "string"}}}
         content = {"application/json": {"schema": schema}}
         return operation(requestBody={"required": True, "content": content})

@@ -177,7 +177,7 @@ async def test_cancelling_a_retry_passes_through_and_leaves_nothing_behind(recor
     recorder.responses.append(busy("2"))
     async with api(recorder.url, retries=1, concurrency=1) as toolset:
         calling = asyncio.create_task(toolset["get"].execute({}))
-        await asyncio.sleep(0.3)  # the answer is there by now, and a wait of two seconds begun
+        await asyncio.sleep(0.3)  # the response is there by now, and a wait of two seconds begun
         assert len(recorder.requests) == 1
         calling.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -84,7 +84,7 @@ STATUSES = st.sampled_from([200, 201, 302, 400, 401, 503])
 
 @pytest.fixture(scope="module")
 def collect_texts():
-    """Call a server that answers as it is told to; return all that is said of the call."""
+    """Call a server that responds as it is told to; return all that is said of the call."""
     schema = {"content": {"application/json": {"schema": {"type": "array", "maxItems": 0}}}}
     responses = {"200": {"description": "", **schema}}
     opened = []

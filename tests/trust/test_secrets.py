@@ -80,7 +80,7 @@ def locals_of(error):
 
 
 async def reflect(peer):
-    """Answer with all of the request: as JSON, as an error, in headers."""
+    """Respond with all of the request: as JSON, as an error, in headers."""
     while True:
         head = (await peer.request()).decode("latin-1")
         if head.startswith("POST /t "):

@@ -41,7 +41,7 @@ async def call(toolset, name, **credentials):
 
 
 async def reflect(peer):
-    """Answer with the request; at `/t` with a token for the client that asks."""
+    """Respond with the request; at `/t` with a token for the client that asks."""
     while True:
         request = (await peer.request()).decode("latin-1")
         data = {"said": request}

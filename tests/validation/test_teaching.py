@@ -1,4 +1,4 @@
-"""Refusals teach: members in a wrong place are told once, and an example call follows."""
+"""Refusals teach: properties in a wrong place are told once, and an example call follows."""
 
 import json
 

@@ -164,7 +164,7 @@ TOKENS = {
 
 
 async def attack(stage, token, **options):
-    """Return the answer to an attack that tries to call a tool; nothing may have come of it."""
+    """Return the response to an attack that tries to call a tool; nothing may have come of it."""
     before, kind = len(stage.api.requests), options.pop("message", CALL)
     response = await post(stage.site, token, kind, **options)
     assert len(stage.api.requests) == before

@@ -247,6 +247,6 @@ async def test_a_task_is_of_the_user_who_began_it(site, issuer, api):
 
 
 async def ask_server(site, token, method, **params):
-    """Return the answer to a request of a client that knows tasks."""
+    """Return the response to a request of a client that knows tasks."""
     able = {"extensions": {EXTENSION: {}}}
     return (await post_modern(site, token, method, able, **params)).json()
