@@ -147,7 +147,7 @@ async def test_a_package_of_a_configuration_calls_its_base_url(tmp_path, monkeyp
                 result = await toolset.call("list_shops", {})
 
     assert result.success, result
-    assert [request.path for request in site.asked] == ["/%7Bv2%7D/shops"]
+    assert [request.path for request in site.requests] == ["/%7Bv2%7D/shops"]
 
 
 @pytest.mark.parametrize("target", ["python", "exathena"])

@@ -134,7 +134,7 @@ NOT_SENT = [
     ([{"basic": [], "bearer": []}], {"basic": ("me", SECRET), "bearer": SECRET},
      "'basic', 'bearer' are required together"),
     ([{"cert": []}], {"cert": ssl.create_default_context()}, "needs https"),
-    *(([], {"mine": given}, "sent") for given in UNSENDABLE),
+    *(([], {"mine": value}, "sent") for value in UNSENDABLE),
 ]  # fmt: skip
 
 

@@ -32,9 +32,9 @@ def api(write):
 def server():
     """The address of a server that responds with what it was asked; 404 at `/nowhere`."""
 
-    def respond(asked):
-        status = 404 if asked.path.startswith("/nowhere") else 200
-        seen = {"path": asked.path, "query": asked.query}
+    def respond(request):
+        status = 404 if request.path.startswith("/nowhere") else 200
+        seen = {"path": request.path, "query": request.query}
         kind = ("Content-Type", "application/json")
         return SiteResponse(seen, status, (kind, ("X-Next-Page", "2")))
 

@@ -22,17 +22,17 @@ BODIES = {
 }
 
 
-def respond(asked):
+def respond(request):
     """Return a response: a page of items, an echo, or a body of its name."""
-    name = asked.path.rpartition("/")[2]
-    if name == "broken" and asked.query.get("offset"):
+    name = request.path.rpartition("/")[2]
+    if name == "broken" and request.query.get("offset"):
         return SiteResponse({"title": "out of order"}, 500, JSON)
     if name in ("items", "broken"):
-        begin, size = int(asked.query.get("offset", 0)), int(asked.query.get("limit", 10))
+        begin, size = int(request.query.get("offset", 0)), int(request.query.get("limit", 10))
         body = {"items": ITEMS[begin : begin + size], "total": len(ITEMS)}
         return SiteResponse(body, headers=(*JSON, ("X-Request-Id", "r-1"), ("Set-Cookie", "a=b")))
     if name == "echo":
-        return SiteResponse({"got": asked.headers["X-Key"]}, headers=JSON)
+        return SiteResponse({"got": request.headers["X-Key"]}, headers=JSON)
     return BODIES.get(name) or SiteResponse({"title": "no such thing"}, 404, JSON)
 
 

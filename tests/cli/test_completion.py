@@ -32,8 +32,8 @@ def complete(run, monkeypatch):
     monkeypatch.setattr(cache, "offline", False)
 
     def complete_line(line, shell="zsh", **env):
-        asked = {COMPLETION_VARIABLE: f"{shell}_complete", "COMP_LINE": line, **env}
-        result = run(env=asked)
+        variables = {COMPLETION_VARIABLE: f"{shell}_complete", "COMP_LINE": line, **env}
+        result = run(env=variables)
         assert (result.exit_code, result.stderr) == (0, "")
         assert "\x1b" not in result.stdout
         rows = [row.split("\t") for row in result.stdout.splitlines() if row]
@@ -155,13 +155,13 @@ def test_a_document_at_a_url_comes_from_the_cache_without_a_request(complete, ru
         before = complete(f"openapi-tools call {site.url}/openapi.json ")
         cache.offline = False
         run("list", f"{site.url}/openapi.json", env={"OPENAPI_TOOLS_CACHE_DIR": str(tmp_path)})
-        count = len(site.asked)
+        count = len(site.requests)
         after = complete(
             f"openapi-tools call {site.url}/openapi.json ", OPENAPI_TOOLS_CACHE_DIR=str(tmp_path)
         )
 
         assert (before, after) == ([], ["get_dog", "delete_dog"])
-        assert len(site.asked) == count == 1
+        assert len(site.requests) == count == 1
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

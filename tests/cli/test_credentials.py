@@ -44,11 +44,11 @@ def api(server="/v1"):
 def site():
     """A server that wants a credential for its document and its API, and declares none."""
 
-    def respond(asked):
-        seen = [asked.headers.get(name) for name in ("Authorization", "X-Key")]
+    def respond(request):
+        seen = [request.headers.get(name) for name in ("Authorization", "X-Key")]
         if not any(seen):
             return SiteResponse("log in", 401)
-        if asked.path == "/openapi.json":
+        if request.path == "/openapi.json":
             return SiteResponse(api())
         return SiteResponse({"seen": seen})
 
@@ -61,8 +61,8 @@ def test_an_option_fetches_the_document_and_calls_the_api(run, site, options, na
     result = run("call", f"{site.url}/openapi.json", "get_it", *options, env=ENV)
 
     assert result.exit_code == 0, result.stderr
-    assert [asked.path for asked in site.asked][-1] == "/v1/it"
-    assert site.asked[-1].headers[name] == value
+    assert [request.path for request in site.requests][-1] == "/v1/it"
+    assert site.requests[-1].headers[name] == value
     assert "***" in result.stdout
     assert SECRET not in result.stdout + result.stderr
 
@@ -84,8 +84,8 @@ def test_a_credential_comes_from_the_environment(run, site, write, scheme, refer
 
     result, dry = run(*call, env=ENV), run(*call, "--dry-run", env=ENV)
 
-    (asked,) = site.asked
-    values = (asked.headers["X-Key"], asked.headers["Authorization"], asked.query.get("key"))
+    (request,) = site.requests
+    values = (request.headers["X-Key"], request.headers["Authorization"], request.query.get("key"))
     assert [value for value in values if value] == [sent]
     assert (result.exit_code, dry.exit_code) == (1 if scheme == "query_key" else 0, 0)
     assert "***" in dry.stdout
@@ -160,7 +160,7 @@ def test_anonymous_calls_without_what_is_required(refused, site, write):
 
     assert refused(*call, code=1).startswith("credentials: ")
     assert refused(*call, "--anonymous", code=1).startswith("auth 401: ")
-    assert len(site.asked) == 1
+    assert len(site.requests) == 1
 
 
 def test_an_api_that_refuses_and_declares_nothing_names_the_options(refused, site, write):
@@ -182,13 +182,13 @@ def test_the_error_for_another_origin_names_the_option_that_sends_credentials_th
     assert option in refused.stderr
     assert result.exit_code == 0, result.stderr
     assert json.loads(result.stdout)["seen"] == ["Bearer ***", None]
-    assert all(asked.headers.get("Authorization") is None for asked in docs.asked)
+    assert all(request.headers.get("Authorization") is None for request in docs.requests)
 
 
 def test_what_was_read_without_credentials_is_reported(run):
-    def respond(asked):
+    def respond(request):
         return (
-            SiteResponse("no", 401) if asked.headers.get("Authorization") else SiteResponse(api())
+            SiteResponse("no", 401) if request.headers.get("Authorization") else SiteResponse(api())
         )
 
     with Site(respond) as running:
@@ -210,7 +210,7 @@ def test_a_mock_of_a_document_behind_a_login_is_fetched_with_the_credential(
     done = run(command, f"{site.url}/openapi.json", *rest[command], "--bearer", "$TOKEN", env=ENV)
 
     assert done.exit_code == 0, done.output
-    assert {asked.path for asked in site.asked} == {"/openapi.json"}
+    assert {request.path for request in site.requests} == {"/openapi.json"}
 
 
 @pytest.mark.parametrize("query", ["", "?token=abcd1234", "?a=1"])

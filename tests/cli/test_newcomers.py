@@ -75,11 +75,11 @@ def places(tmp_path_factory):
             yield {"site": site.url, "tls": tls.url, "port": port, "folder": folder}
 
 
-def respond(asked):
+def respond(request):
     """Return a page, or the response of an API that wants a token."""
-    if asked.path in PAGES:
-        return SiteResponse(PAGES[asked.path], headers=(("Content-Type", "text/html"),))
-    if asked.path == "/it" and asked.headers["Authorization"] is None:
+    if request.path in PAGES:
+        return SiteResponse(PAGES[request.path], headers=(("Content-Type", "text/html"),))
+    if request.path == "/it" and request.headers["Authorization"] is None:
         return SiteResponse({"message": "Requires authentication"}, 401)
     return SiteResponse({"detail": "Not Found"}, 404)
 

@@ -288,7 +288,7 @@ def test_a_call_as_a_user_carries_the_key_of_mode_static(shop_site):
     result = call("list_orders", "--as", "alice", ALICE_READS="k3y-of-alice")
 
     assert (result.returncode, result.stdout) == (0, "[]\n"), result.stderr
-    assert [asked.headers["X-Key"] for asked in site.asked] == ["k3y-of-alice"]
+    assert [request.headers["X-Key"] for request in site.requests] == ["k3y-of-alice"]
 
 
 def test_a_key_that_is_given_overrides_the_users(shop_site):
@@ -297,7 +297,7 @@ def test_a_key_that_is_given_overrides_the_users(shop_site):
     result = call("list_orders", "--as", "alice", *options, OWN="another-k3y")
 
     assert result.returncode == 0, result.stderr
-    assert [asked.headers["X-Key"] for asked in site.asked] == ["another-k3y"]
+    assert [request.headers["X-Key"] for request in site.requests] == ["another-k3y"]
 
 
 @pytest.mark.parametrize(
@@ -311,7 +311,7 @@ def test_a_credential_that_only_the_server_has_is_reported_in_one_line(shop_site
     site, call = shop_site
     result = call(*words, ALICE_READS="k3y-of-alice")
 
-    assert (result.returncode, result.stdout, site.asked) == (1, "", [])
+    assert (result.returncode, result.stdout, site.requests) == (1, "", [])
     (line,) = [line for line in result.stderr.splitlines() if line.startswith("credentials: ")]
     assert reason in line
     assert "the request was not sent. Set one with --credential" in line
@@ -323,7 +323,7 @@ def test_a_call_without_a_user_says_that_the_server_uses_other_credentials(shop_
     without = call("list_orders")
 
     assert result.returncode == 0, result.stderr
-    assert (without.returncode, len(site.asked)) == (1, 1)
+    assert (without.returncode, len(site.requests)) == (1, 1)
     assert without.stderr.startswith(
         "note: over HTTP shop gets each user's own credential ([apis.shop.users]); this call uses"
     )
@@ -335,7 +335,7 @@ def test_a_preview_masks_the_key_of_the_user(shop_site):
     other = call("add_order", "--as", "alice", "--dry-run", ALICE_READS="k3y-of-alice")
 
     assert "x-key: ***" in result.stdout
-    assert (other.returncode, site.asked) == (0, [])
+    assert (other.returncode, site.requests) == (0, [])
     assert "mode exchange), which only the server can get" in other.stderr
 
 

@@ -101,7 +101,9 @@ def test_a_document_is_fetched_with_the_settings_for_connections(run, museum):
 
 
 def test_a_proxy_of_the_environment_is_used_when_asked_for_and_named_when_not(run, write):
-    with Site(lambda asked: SiteResponse({"by": "proxy", "host": asked.headers["Host"]})) as site:
+    with Site(
+        lambda request: SiteResponse({"by": "proxy", "host": request.headers["Host"]})
+    ) as site:
         get = {"operationId": "get_it"}
         path = write({"/it": {"get": get}}, servers=[{"url": "http://api.invalid"}])
         env = {"HTTP_PROXY": site.url, "http_proxy": site.url, "NO_PROXY": "", "no_proxy": ""}

@@ -187,7 +187,7 @@ def test_names_differ_also_where_case_does_not_count():
     claimed = [names.claim(tool) for tool in ("getPet", "get_pet", "GETPET", "getpet", "_", "con")]
 
     for kind in (0, 1):
-        assert len({found[kind].lower() for found in claimed}) == len(claimed)
+        assert len({pair[kind].lower() for pair in claimed}) == len(claimed)
     assert claimed[0] == ("GetPet", "get_pet")
     assert claimed[-1] == ("Con", "con_tool")
     assert all(re.fullmatch(r"[A-Z][A-Za-z0-9_]*", module) for module, _ in claimed)

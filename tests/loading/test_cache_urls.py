@@ -27,12 +27,12 @@ class Site(servers.site.Site):
         self.status = 200
         self.moved = "/new.json"
 
-    def reply(self, asked):
-        if asked.path.startswith("/old"):
+    def reply(self, request):
+        if request.path.startswith("/old"):
             return SiteResponse(b"", 302, (("Location", self.moved),))
         if self.status != 200:
             return SiteResponse(b"", self.status)
-        conditions = [asked.headers.get(name) for name in ("If-None-Match", "If-Modified-Since")]
+        conditions = [request.headers.get(name) for name in ("If-None-Match", "If-Modified-Since")]
         validators = [self.headers.get(name) for name in ("ETag", "Last-Modified")]
         if any(
             one is not None and one == other
@@ -79,8 +79,8 @@ def test_a_document_that_is_the_same_is_not_sent_again(site, folder, name, value
 
     again = site.load()
 
-    assert site.asked[0].headers.get(question) is None
-    assert site.asked[1].headers[question] == value
+    assert site.requests[0].headers.get(question) is None
+    assert site.requests[1].headers[question] == value
     assert is_from_cache(again)
     assert not is_from_cache(first)
     assert again["get_it"].description == "One"
@@ -95,7 +95,7 @@ def test_a_changed_document_is_read_again(site):
 
     assert site.load()["get_it"].description == "Two"
     assert is_from_cache(site.load())
-    assert site.asked[2].headers["If-None-Match"] == '"two"'
+    assert site.requests[2].headers["If-None-Match"] == '"two"'
 
 
 def test_a_server_that_has_no_names_for_versions_sends_it_but_it_is_not_parsed(site):
@@ -130,7 +130,7 @@ def test_a_name_that_is_none_is_not_sent_back(site, etag):
 
     site.load()
 
-    assert site.asked[1].headers["If-None-Match"] is None
+    assert site.requests[1].headers["If-None-Match"] is None
 
 
 def test_a_server_that_was_not_asked_may_not_say_that_it_is_the_same(site):
@@ -146,7 +146,7 @@ def test_a_redirect_is_asked_for_again_and_to_another_place_is_another_document(
     again = site.load("/old.json")
 
     assert is_from_cache(again)
-    assert site.asked[3].headers["If-None-Match"] == '"one"'
+    assert site.requests[3].headers["If-None-Match"] == '"one"'
     assert servers_of(again) == servers_of(first) == [site.address_of("/v1")]
 
     site.moved = "/deep/newer.json"
@@ -154,7 +154,7 @@ def test_a_redirect_is_asked_for_again_and_to_another_place_is_another_document(
 
     assert not is_from_cache(moved)
     assert servers_of(moved) == [site.address_of("/deep/v1")]
-    assert site.asked[-1].headers.get("If-None-Match") is None
+    assert site.requests[-1].headers.get("If-None-Match") is None
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 504])
@@ -238,7 +238,7 @@ def test_secrets_of_a_url_are_in_no_file_and_no_listing(site, folder):
         site.load(path, user="me:pa55word@")
         assert is_from_cache(site.load(path, user="me:pa55word@"))
 
-    assert site.asked[-1].headers["Authorization"].startswith("Basic ")
+    assert site.requests[-1].headers["Authorization"].startswith("Basic ")
     content = b"".join(path.read_bytes() for path in cached_files(folder))
     assert all(re.fullmatch(r"[0-9a-f]{40}\.index", path.name) for path in cached_files(folder))
     assert not re.search(rb"s3cret|pa55word|s1gned|bWU6cGE1NXdvcmQ|me:", content)
@@ -255,7 +255,7 @@ def test_a_copy_is_for_those_who_can_name_it(site):
     other = site.load(user="me:other@")
 
     assert not is_from_cache(other)
-    assert site.asked[1].headers.get("If-None-Match") is None
+    assert site.requests[1].headers.get("If-None-Match") is None
 
 
 def test_where_a_copy_came_from_still_guards_calls(site, monkeypatch):
@@ -288,5 +288,5 @@ def test_a_damaged_copy_is_fetched_again(site, folder):
     again = site.load()
 
     assert not is_from_cache(again)
-    assert site.asked[1].headers.get("If-None-Match") is None
+    assert site.requests[1].headers.get("If-None-Match") is None
     assert path.read_bytes()[:1] != b"\xff"

@@ -23,10 +23,10 @@ OVERLAY = {
 PAIR = base64.b64encode(b"ada:s3cr3t-word").decode()
 
 
-def respond(asked):
+def respond(request):
     """Respond with a document, another one for a user, parts, an overlay, or a refusal."""
-    is_user = asked.headers.get("Authorization") == f"Basic {PAIR}"
-    if asked.path == "/kept.json" and asked.headers.get("If-None-Match") == '"1"':
+    is_user = request.headers.get("Authorization") == f"Basic {PAIR}"
+    if request.path == "/kept.json" and request.headers.get("If-None-Match") == '"1"':
         return SiteResponse(status=304, headers=(("ETag", '"1"'),))
     schemes = {"basic": {"type": "http", "scheme": "basic"}}
     parts = {"/parts": {"$ref": "part.json"}}
@@ -44,10 +44,10 @@ def respond(asked):
         "/part.json": {"get": operation(operationId="get_part")},
         "/overlay.json": OVERLAY,
     }
-    body = bodies.get(asked.path)
+    body = bodies.get(request.path)
     if body is None:
         return SiteResponse(b"no", 401)
-    headers = (("ETag", '"1"'),) if asked.path == "/kept.json" else ()
+    headers = (("ETag", '"1"'),) if request.path == "/kept.json" else ()
     return SiteResponse(body, headers=headers)
 
 
@@ -93,13 +93,13 @@ def test_a_second_load_asks_no_server(site, table, names, count):
     record = FetchRecord()
 
     assert names_of(site, table, record) == names
-    first = len(site.asked)
+    first = len(site.requests)
     handed = [pickle.loads(pickle.dumps(record.replay())) for _ in range(2)]
     results = [names_of(site, table, each) for each in handed]
 
     assert first == count
     assert results == [names, names]
-    assert len(site.asked) == first
+    assert len(site.requests) == first
     assert "s3cr3t-word" not in repr(record)
 
 
@@ -112,12 +112,16 @@ def test_a_load_with_a_warm_cache_takes_the_response_that_nothing_changed(
     names_of(site, table, record)
     again = names_of(site, table, record.replay())
 
-    assert (len(site.asked), again) == (2, ["list_pets", "get_pet"])
+    assert (len(site.requests), again) == (2, ["list_pets", "get_pet"])
     for file in (tmp_path / "cache").iterdir():
         file.unlink()
     # The record has a 304 only, and there is no copy that it could be about.
     assert names_of(site, table, record.replay()) == again
-    assert [asked.headers.get("If-None-Match") for asked in site.asked] == [None, '"1"', None]
+    assert [request.headers.get("If-None-Match") for request in site.requests] == [
+        None,
+        '"1"',
+        None,
+    ]
 
 
 def test_a_record_is_taken_once(site):
@@ -127,7 +131,7 @@ def test_a_record_is_taken_once(site):
     names_of(site, {"source": "plain.json"}, replay)
     names_of(site, {"source": "plain.json"}, replay)
 
-    assert len(site.asked) == 2
+    assert len(site.requests) == 2
 
 
 def test_a_failed_load_fails_again_without_a_request(site):
@@ -135,9 +139,9 @@ def test_a_failed_load_fails_again_without_a_request(site):
     for each in (record, record):
         with pytest.raises(SourceError, match="status 401"):
             names_of(site, {"source": "nowhere.json"}, each)
-    asked = len(site.asked)
+    count = len(site.requests)
     with pytest.raises(SourceError, match="status 401"):
         names_of(site, {"source": "nowhere.json"}, pickle.loads(pickle.dumps(record.replay())))
 
-    assert (asked, len(site.asked)) == (2, 2)
-    assert json.dumps([each.path for each in site.asked]) == '["/nowhere.json", "/nowhere.json"]'
+    assert (count, len(site.requests)) == (2, 2)
+    assert json.dumps([each.path for each in site.requests]) == '["/nowhere.json", "/nowhere.json"]'

@@ -11,7 +11,7 @@ import pytest
 from cached import is_from_cache
 from documents import document, operation
 from servers.recorder import CannedResponse, Recorder
-from servers.site import Asked, Site, SiteResponse
+from servers.site import Site, SiteRequest, SiteResponse
 
 from openapi_tools import (
     CredentialsError,
@@ -49,8 +49,8 @@ def names(toolset):
     return [tool.name for tool in toolset]
 
 
-def token_of(asked):
-    return asked.headers.get("Authorization", "")
+def token_of(request):
+    return request.headers.get("Authorization", "")
 
 
 def log_in(_):
@@ -68,16 +68,16 @@ def login_page(_):
 def serve_behind(wall):
     """Give the document to whoever brings a token, in whatever place."""
 
-    def respond(asked: Asked) -> SiteResponse:
-        is_allowed = "Basic" in token_of(asked) or TOKEN in f"{asked.headers} {asked.query}"
-        return SiteResponse(api("one")) if is_allowed else wall(asked)
+    def respond(request: SiteRequest) -> SiteResponse:
+        is_allowed = "Basic" in token_of(request) or TOKEN in f"{request.headers} {request.query}"
+        return SiteResponse(api("one")) if is_allowed else wall(request)
 
     return respond
 
 
-def by_identity(asked):
+def by_identity(request):
     """Show more operations to whoever brings a token."""
-    is_allowed = bool(token_of(asked) or asked.query.get("key"))
+    is_allowed = bool(token_of(request) or request.query.get("key"))
     return SiteResponse(api("one", *(["two", "three"] if is_allowed else []), **WITH_SCHEMES))
 
 
@@ -105,7 +105,7 @@ def test_a_credential_with_its_own_scheme_fetches_a_document_behind_a_login(cred
 
     assert names(toolset) == ["one"]
     assert toolset["one"].operation.servers[0].url == f"{site.url}/v1"
-    first, second = site.asked
+    first, second = site.requests
     assert (token_of(first), first.headers.get("X-Key"), first.query) == ("", None, {"v": "1"})
     assert second.query["v"] == "1"
 
@@ -123,15 +123,15 @@ def test_a_credential_of_the_documents_own_scheme_gets_what_its_user_may_see(cre
     assert names(anonymous) == ["one"]
     assert names(toolset) == ["one", "two", "three"]
     assert toolset.warnings == ()
-    assert TOKEN in f"{token_of(site.asked[-1])} {site.asked[-1].query}"
+    assert TOKEN in f"{token_of(site.requests[-1])} {site.requests[-1].query}"
     assert TOKEN not in repr([toolset.document, toolset["one"].operation])
 
 
 def test_both_of_two_schemes_that_are_required_together_fetch_the_document():
     both = {**SCHEMES, "app": {"type": "apiKey", "in": "header", "name": "X-App"}}
 
-    def respond(asked: Asked) -> SiteResponse:
-        is_allowed = asked.headers.get("X-App") and asked.query.get("key")
+    def respond(request: SiteRequest) -> SiteResponse:
+        is_allowed = request.headers.get("X-App") and request.query.get("key")
         fields = {"components": {"securitySchemes": both}, "security": [{"key": [], "app": []}]}
         return SiteResponse(api("one", *(["two"] if is_allowed else []), **fields))
 
@@ -152,7 +152,7 @@ async def test_a_client_fetches_the_document_with_what_it_brings(brings):
             toolset = await aload_tools(f"{site.url}/openapi.json", client=client)
 
     assert names(toolset) == ["one"]
-    assert token_of(site.asked[0]) == ""
+    assert token_of(site.requests[0]) == ""
 
 
 def test_the_transport_of_a_client_fetches_the_document():
@@ -173,7 +173,7 @@ async def test_a_mock_client_leaves_the_document_to_the_network():
             result = await toolset["one"].execute({})
 
     assert result.success
-    assert [asked.path for asked in site.asked] == ["/openapi.json"]
+    assert [request.path for request in site.requests] == ["/openapi.json"]
 
 
 async def test_a_client_with_an_open_connection_fetches_the_document_in_its_event_loop():
@@ -196,7 +196,7 @@ def test_a_named_origin_gets_the_credential_at_once():
             toolset = load(site, credentials={"me": BEARER}, settings=Settings(**named))
             assert names(toolset) == ["one"]
 
-    assert [token_of(asked) for asked in site.asked] == [f"Bearer {TOKEN}"] * 2
+    assert [token_of(request) for request in site.requests] == [f"Bearer {TOKEN}"] * 2
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_a_place_for_documents_of_apis_elsewhere_gets_no_credential(credentials)
     with Site(lambda _: SiteResponse(elsewhere)) as site:
         toolset = load(site, credentials=credentials)
 
-    assert [token_of(asked) for asked in site.asked] == [""]
+    assert [token_of(request) for request in site.requests] == [""]
     assert len(toolset.warnings) == 1
 
 
@@ -216,7 +216,7 @@ def test_credentials_for_another_origin_do_not_fetch_the_document_and_the_error_
     with Site(serve_behind(log_in)) as site, pytest.raises(SourceError) as caught:
         load(site, credentials={"me": BEARER}, settings=settings)
 
-    assert [token_of(asked) for asked in site.asked] == [""]
+    assert [token_of(request) for request in site.requests] == [""]
     assert "status 401" in str(caught.value)
     both = tuple(sorted(("https://api.example.com", site.url)))
     assert f"Settings(credential_origins={both})" in str(caught.value)
@@ -259,8 +259,8 @@ def fail():
     ids=["refused", "another answer", "no credential"],
 )
 def test_a_document_for_everybody_is_used_where_credentials_get_none(token, refusal, message):
-    def respond(asked: Asked) -> SiteResponse:
-        return refusal if token_of(asked) else by_identity(asked)
+    def respond(request: SiteRequest) -> SiteResponse:
+        return refusal if token_of(request) else by_identity(request)
 
     with Site(respond) as site:
         toolset = load(site, credentials={"token": token})
@@ -277,16 +277,16 @@ def test_a_wrong_value_is_refused_before_anything_is_fetched():
     with Site(by_identity) as site, pytest.raises(CredentialsError, match="must be a string"):
         load(site, credentials=wrong)
 
-    assert site.asked == []
+    assert site.requests == []
 
 
 @pytest.mark.parametrize("etag", [(), (("ETag", '"one"'),)], ids=["no etag", "etag"])
 def test_no_document_of_one_identity_is_given_to_another(folder, etag):
-    def respond(asked: Asked) -> SiteResponse:
-        if etag and asked.headers.get("If-None-Match"):
+    def respond(request: SiteRequest) -> SiteResponse:
+        if etag and request.headers.get("If-None-Match"):
             return SiteResponse(b"", 304, etag)  # whoever asks: as servers do that name a build
-        response = by_identity(asked)
-        if "bob" in token_of(asked):
+        response = by_identity(request)
+        if "bob" in token_of(request):
             response.body["paths"].pop("/three")
         return SiteResponse(response.body, 200, etag)
 
@@ -316,7 +316,7 @@ def test_a_stale_copy_is_used_as_it_is():
         toolset = load(site, credentials={"token": TOKEN}, settings=Settings(stale=True))
 
     assert names(toolset) == ["one"]
-    assert len(site.asked) == 2
+    assert len(site.requests) == 2
     assert "copy is from less than a minute ago" in toolset.warnings[0]
 
 
@@ -324,10 +324,10 @@ def test_what_a_document_refers_to_is_fetched_with_credentials_at_its_own_origin
     parameter = {"name": "q", "in": "query", "schema": {"type": "string"}}
     with Site(lambda _: SiteResponse({"Q": parameter})) as other:
 
-        def respond(asked: Asked) -> SiteResponse:
-            if not token_of(asked):
+        def respond(request: SiteRequest) -> SiteResponse:
+            if not token_of(request):
                 return SiteResponse("no", 401)
-            if asked.path == "/parts.json":
+            if request.path == "/parts.json":
                 return SiteResponse(
                     {"P": {"name": "p", "in": "query", "schema": {"type": "string"}}}
                 )
@@ -344,16 +344,16 @@ def test_what_a_document_refers_to_is_fetched_with_credentials_at_its_own_origin
             properties = toolset["one"].input_schema["properties"]
 
     assert sorted(properties) == ["p", "q"]
-    assert [token_of(asked) for asked in other.asked] == [""]
+    assert [token_of(request) for request in other.requests] == [""]
 
 
 def test_a_key_in_the_query_stands_in_no_address_of_the_toolset():
-    def respond(asked: Asked) -> SiteResponse:
-        if asked.path == "/old.json":
+    def respond(request: SiteRequest) -> SiteResponse:
+        if request.path == "/old.json":
             return SiteResponse(
-                b"", 302, (("Location", f"/new.json?key={asked.query.get('key')}"),)
+                b"", 302, (("Location", f"/new.json?key={request.query.get('key')}"),)
             )
-        return by_identity(asked)
+        return by_identity(request)
 
     with Site(respond) as site:
         credentials, settings = {"key": TOKEN}, Settings(credential_origins=site.url)
@@ -362,7 +362,7 @@ def test_a_key_in_the_query_stands_in_no_address_of_the_toolset():
             visible = [toolset["two"].operation, toolset.session.provenance, toolset.warnings]
             assert TOKEN not in repr(visible)
 
-    assert [asked.query.get("key") for asked in site.asked].count(TOKEN) == 3
+    assert [request.query.get("key") for request in site.requests].count(TOKEN) == 3
 
 
 def test_strict_loading_and_generating_use_credentials_too(tmp_path):

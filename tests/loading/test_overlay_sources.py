@@ -28,7 +28,7 @@ def farm_file(tmp_path, monkeypatch):
     ids=["dict", "text", "bytes", "yaml", "yaml bytes", "file", "path", "url"],
 )
 def test_an_overlay_is_read_from_any_source(overlay, tmp_path):
-    with Site(lambda asked: SiteResponse(ADD)) as site:
+    with Site(lambda request: SiteResponse(ADD)) as site:
         sources = {
             "file": str(write_file(tmp_path / "a.json", ADD)),
             "path": write_file(tmp_path / "b.yaml", YAML),
@@ -81,35 +81,38 @@ def test_faults_of_the_source_name_the_overlay(tmp_path):
 
 def test_credentials_go_to_an_overlay_only_where_the_settings_say_so():
     key = {"k": {"in": "header", "name": "X-Key", "value": "overlay-secret-4711"}}
-    with Site(lambda asked: SiteResponse(ADD)) as site:
+    with Site(lambda request: SiteResponse(ADD)) as site:
         load_tools(farm(), overlays=[site.url], credentials=key)
         named = {"credential_origins": [site.url]}
         load_tools(farm(), overlays=[site.url], credentials=key, settings=named)
 
-    assert [asked.headers.get("X-Key") for asked in site.asked] == [None, "overlay-secret-4711"]
+    assert [request.headers.get("X-Key") for request in site.requests] == [
+        None,
+        "overlay-secret-4711",
+    ]
 
 
 def test_a_server_of_an_overlay_that_asks_for_a_login_gets_none():
     key = {"k": {"in": "header", "name": "X-Key", "value": "overlay-secret-4712"}}
     with (
-        Site(lambda asked: SiteResponse(farm())) as home,
-        Site(lambda asked: SiteResponse(b"", 401)) as other,
+        Site(lambda request: SiteResponse(farm())) as home,
+        Site(lambda request: SiteResponse(b"", 401)) as other,
     ):
         for source in (f"{home.url}/farm.json", farm()):
             with pytest.raises(SourceError, match="status 401"):
                 load_tools(source, overlays=[other.url], credentials=key)
 
-    assert [asked.headers.get("X-Key") for asked in other.asked] == [None, None]
+    assert [request.headers.get("X-Key") for request in other.requests] == [None, None]
 
 
 def test_an_overlay_beside_a_document_at_a_url_is_fetched_with_its_rules():
     replies = {"/farm.json": farm(servers=[{"url": "v1"}]), "/more.json": ADD}
-    with Site(lambda asked: SiteResponse(replies[asked.path])) as site:
+    with Site(lambda request: SiteResponse(replies[request.path])) as site:
         toolset = load_tools(f"{site.url}/farm.json", overlays=[f"{site.url}/more.json"])
 
         assert toolset["cows"].description == "Cows of the farm"
-        assert [asked.path for asked in site.asked] == ["/more.json", "/farm.json"]
-        site.respond = lambda asked: SiteResponse(b"", 404)
+        assert [request.path for request in site.requests] == ["/more.json", "/farm.json"]
+        site.respond = lambda request: SiteResponse(b"", 404)
         with pytest.raises(SourceError, match="status 404"):
             load_tools(farm(), overlays=[f"{site.url}/gone.json"])
 
@@ -161,7 +164,7 @@ def test_extends_belongs_to_self_and_names_the_self_of_the_document(
 
 def test_extends_of_a_document_at_a_url_is_compared_without_query():
     same = "HTTP://127.0.0.1:{port}/farm.json?v=2"
-    with Site(lambda asked: SiteResponse(farm())) as site:
+    with Site(lambda request: SiteResponse(farm())) as site:
         port = site.url.rpartition(":")[2]
         overlay = ADD | {"extends": same.format(port=port)}
         other = ADD | {"extends": "http://farm.example/farm.json"}
@@ -210,7 +213,9 @@ def test_a_wrong_overlay_is_found_beside_a_cached_document(folder, farm_file):
 
 
 def test_documents_of_urls_and_strings_are_cached_with_their_overlays(folder, farm_file):
-    with Site(lambda asked: SiteResponse(farm_file.read_bytes(), 200, (("ETag", '"1"'),))) as site:
+    with Site(
+        lambda request: SiteResponse(farm_file.read_bytes(), 200, (("ETag", '"1"'),))
+    ) as site:
         for source in (f"{site.url}/farm.json", farm_file.read_bytes()):
             load_tools(source, overlays=[ADD])
             again = load_tools(source, overlays=[ADD])

@@ -60,9 +60,11 @@ def part(start, size):
     return ITEMS[start : start + size]
 
 
-def respond(asked):
-    arguments = {name: values[-1] for name, values in parse_qs(urlsplit(asked.path).query).items()}
-    arguments |= asked.query
+def respond(request):
+    arguments = {
+        name: values[-1] for name, values in parse_qs(urlsplit(request.path).query).items()
+    }
+    arguments |= request.query
     size = int(arguments.get("page_size", arguments.get("limit", 3)))
     q = json.loads(arguments.get("q", "{}"))
     inner = part(q.get("page", 0) * q.get("page_size", 3), q.get("page_size", 3))
@@ -76,7 +78,7 @@ def respond(asked):
         "/whole": {"items": part(0, 3), "total": 3},
         "/full": {"items": part(0, min(size, 5))},
     }
-    return SiteResponse(bodies[asked.path])
+    return SiteResponse(bodies[request.path])
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from email.message import Message
 
 
-class Asked(NamedTuple):
+class SiteRequest(NamedTuple):
     """One request: its path without the query, and the last value of each name of that."""
 
     path: str
@@ -42,11 +42,11 @@ class _Server(ThreadingHTTPServer):
 
 
 class Site:
-    """`with Site(respond) as site:` then `site.url` and what was `site.asked`, oldest first."""
+    """`with Site(respond) as site:` then `site.url` and what was `site.requests`, oldest first."""
 
     def __init__(self, respond):
         self.respond = respond
-        self.asked: list[Asked] = []
+        self.requests: list[SiteRequest] = []
         site = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -55,8 +55,8 @@ class Site:
             def do_GET(self):
                 address = urlsplit(self.path)
                 query = {name: values[-1] for name, values in parse_qs(address.query).items()}
-                site.asked.append(Asked(address.path, query, self.headers))
-                response = site.respond(site.asked[-1])
+                site.requests.append(SiteRequest(address.path, query, self.headers))
+                response = site.respond(site.requests[-1])
                 body = (
                     response.body
                     if isinstance(response.body, bytes)
