@@ -56,7 +56,7 @@ def shows_nothing(error):
     lines = traceback.TracebackException.from_exception(error, capture_locals=True).format()
     text = "".join(lines)
     proof = base64.b64encode(f"app:{quote(SECRET, safe='')}".encode()).decode()
-    assert "made = TokenSource('oauth')" in text  # the variables are there
+    assert "source = TokenSource('oauth')" in text  # the variables are there
     return not any(word in text for word in (SECRET, quote(SECRET, safe=""), proof, "good-token"))
 
 

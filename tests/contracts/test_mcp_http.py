@@ -284,13 +284,13 @@ async def test_a_session_is_asked_on_the_stream_of_its_call(api):
             error = {"code": -1, "message": "no window"}
             await peer.post({"jsonrpc": "2.0", "id": question["id"], "error": error})
             refused = b"".join([part async for part in parts])
-        refused = await peer.call("write", accept=JSON)
+        without_stream = await peer.call("write", accept=JSON)
 
     assert question["method"] == "elicitation/create"
     assert result_of(body)["structuredContent"] == {"a": 1}
     assert again.status_code == 202
     assert b"write was not approved." in refused
-    assert b"needs approval" in refused.content
+    assert b"needs approval" in without_stream.content
 
 
 async def test_a_question_that_is_no_longer_open_is_withdrawn(api):

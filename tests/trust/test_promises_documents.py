@@ -299,7 +299,7 @@ def test_a_cycle_of_parameters_path_items_or_bodies_skips_its_operation_by_name(
     ],
     ids=["itself", "each other", "twice by another name"],
 )  # fmt: skip
-async def test_a_cyclic_all_of_is_merged_without_the_circle(schemas):
+async def test_a_cyclic_all_of_is_merged_without_the_cycle(schemas):
     toolset, sent = load_quietly(with_component(**schemas))
 
     good = await toolset["x"].execute({"body": {"a": "x"}})
