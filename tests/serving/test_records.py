@@ -36,7 +36,7 @@ def redactor():
 
 
 @pytest.mark.parametrize("as_json", [False, True])
-@pytest.mark.usefixtures("known")
+@pytest.mark.usefixtures("redactor")
 def test_no_record_of_any_library_shows_a_secret(as_json):
     record = logging.LogRecord(
         "mcp.server", logging.ERROR, "f.py", 1, 'said "%s"', ("s3cr3t-value",), None
@@ -62,7 +62,7 @@ def test_a_line_of_text_holds_no_line_end_and_no_control_character_from_outside(
     assert SafeFormatter(as_json=False).format(record) == f"WARNING mcp: said {SAFE_TEXT}"
 
 
-@pytest.mark.usefixtures("known")
+@pytest.mark.usefixtures("redactor")
 def test_lines_of_a_traceback_are_indented_and_clean():
     try:
         int(f"{HOSTILE} s3cr3t-value")
