@@ -35,6 +35,7 @@ LONGEST = (
     *("fuzz/test_fuzz.py", "tests/test_packaging.py", "contracts/test_extras.py"),
     *("providers/test_budget_corpus.py", "tests/test_docs.py", "tests/test_first_hour.py"),
     *("testing/test_proofs.py", "providers/test_response_schemas.py", "serving/test_load.py"),
+    *("tests/test_parity.py", "trust/test_patterns.py", "tests/test_properties.py"),
 )
 """The files that begin first, so that no process is left with one of them at the end."""
 
