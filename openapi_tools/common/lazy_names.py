@@ -21,9 +21,6 @@ def import_by_name(name: str) -> Any:
         return import_module(name)
     finally:
         if pauses_gc:
-            if not gc.get_freeze_count():
-                gc.freeze()
-                gc.unfreeze()
             gc.enable()
 
 
