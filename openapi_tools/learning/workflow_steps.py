@@ -132,7 +132,7 @@ class StepWriter:
 
 
 class _StepValues:
-    """The parameters and the body of one step; `constants` are the values that are no link."""
+    """The parameters and the body of one step; no earlier step returned its `constants`."""
 
     def __init__(
         self,

@@ -41,8 +41,19 @@ _TEXTUAL = (None, "string", ["string", "null"])
 _DESCRIBING = frozenset({"properties", "additionalProperties", "items", "enum", "const", "$ref"})
 # Top-level media types (RFC 6838, section 4.2), and `*`.
 _TOP_LEVEL = frozenset(
-    {"application", "audio", "font", "haptics", "image", "message", "model", "multipart", "text"}
-    | {"video", "*"}
+    {
+        "application",
+        "audio",
+        "font",
+        "haptics",
+        "image",
+        "message",
+        "model",
+        "multipart",
+        "text",
+        "video",
+        "*",
+    }
 )
 _UNTYPED = frozenset(
     {"title", "description", "deprecated", "examples", "format", "contentMediaType"}

@@ -52,7 +52,7 @@ _OPEN: set[object] = set()  # generators that close connections when their event
 _LEFT_BEHIND: list[object] = []
 
 # Removes slots that ended, and leases that end later than any can: they were taken before Redis's
-# clock was set back, for instance by a failover. A value that is no set is another program's.
+# clock was set back, for instance by a failover. A value of another type is another program's.
 _END_LEASES = """
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
