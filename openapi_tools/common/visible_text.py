@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import html
+import operator
 import re
 from collections import Counter
 from functools import lru_cache
@@ -104,14 +105,22 @@ def is_hidden(character: str) -> bool:
 
 
 def strip_hidden_in(value: Any) -> Any:
-    """Return JSON-native data without hidden characters (`strip_hidden`)."""
+    """Return JSON-native data without hidden characters (`strip_hidden`); itself if it has none."""
     if isinstance(value, str):
         return strip_hidden(value)
     if isinstance(value, list):
-        return [strip_hidden_in(item) for item in value]
+        items = [strip_hidden_in(item) for item in value]
+        return value if _are_same(items, value) else items
     if isinstance(value, dict):
-        return {strip_hidden_in(name): strip_hidden_in(item) for name, item in value.items()}
+        pairs = {strip_hidden_in(name): strip_hidden_in(item) for name, item in value.items()}
+        is_same = _are_same(pairs, value) and _are_same(pairs.values(), value.values())
+        return value if is_same else pairs
     return value
+
+
+def _are_same(first: Iterable[Any], second: Iterable[Any]) -> bool:
+    # Not equal alone: an object that is given on, instead of a copy, takes no memory.
+    return all(map(operator.is_, first, second))
 
 
 def plain_text(text: str, limit: int) -> str:

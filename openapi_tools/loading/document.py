@@ -67,6 +67,7 @@ class OperationNode:
     node: Node
     item: Node
     resource: Resource
+    parameters: ParameterNodes | None = None  # once `Document.parameters` has read them
 
     @property
     def pointer(self) -> str:
@@ -254,9 +255,8 @@ class Document:
             yield OperationNode(self._methods[method], path, key, value, item, resource)
             return
         reason = f"{key!r:.60} is not a method that {self.dialect.version} has as a key"
-        reason += (
-            "; list it in 'additionalOperations'." if self.dialect.minor >= _ADDITIONAL else "."
-        )
+        is_listable = self.dialect.minor >= _ADDITIONAL
+        reason += "; list it in 'additionalOperations'." if is_listable else "."
         if method in self._methods:
             reason = f"{key!r} is ignored, because {first!r} is used; remove one of them."
         yield self.invalid(reason, f"/paths{pointer_token(path)}{pointer_token(key)}")
@@ -292,14 +292,14 @@ class Document:
 
     def parameters(self, operation: OperationNode) -> ParameterNodes:
         """Return an operation's parameters, which override its path's; of equal lists one dict."""
-        of_path = self._parameters_of(operation, operation.item)
-        of_operation = self._parameters_of(operation, operation.node)
-        if not (of_path and of_operation):
-            return of_path or of_operation
-        key = (id(of_path), id(of_operation))
-        if key not in self._merged:
-            self._merged[key] = {**of_path, **of_operation}
-        return self._merged[key]
+        if operation.parameters is None:
+            of_path = self._parameters_of(operation, operation.item)
+            of_operation = self._parameters_of(operation, operation.node)
+            operation.parameters = of_path or of_operation
+            if of_path and of_operation:
+                key = (id(of_path), id(of_operation))
+                operation.parameters = self._merged.setdefault(key, {**of_path, **of_operation})
+        return operation.parameters
 
     def _parameters_of(self, operation: OperationNode, holder: Node) -> ParameterNodes:
         # Equal lists are read once: generators repeat them at every operation.

@@ -42,6 +42,8 @@ _READ = (
 _BY_NAME = keyword_values.MAP_APPLICATORS | {"content", "encoding", "headers"}
 # Keywords of a schema that its own values may contradict, or that hold such values.
 _SETTLED = CHECKED_KEYWORDS | EXAMPLE_KEYWORDS | {"allOf", "example"}
+# Those among them, and beside them, that mean something else once a schema is converted.
+_CONVERTED = keyword_values.NULLABLE | {"allOf", "example", "$ref"}
 _SHOWN_BY_PARAMETERS = frozenset({"example"})
 # Properties of a parameter of Swagger 2.0 that mean something else in a schema.
 _OF_PARAMETERS = frozenset({"required", "description"})
@@ -70,6 +72,20 @@ def warn_of_unreadable_parts(document: Document, operations: Iterable[OperationN
         *_limit(search.contradicted, "keywords are contradicted by their schema's own values."),
         *_limit(search.refused, "examples and defaults do not match their own schema."),
     ]
+
+
+def _may_report(node: Node) -> bool:
+    # Most schemas are settled by a look at the keywords themselves; others are converted.
+    if _SETTLED.isdisjoint(node):
+        return False
+    usual = (
+        node.get("examples", []).__class__ is list
+        and node.get("enum", []).__class__ is list
+        and node.get("additionalProperties", True).__class__ in (bool, dict)
+    )
+    if not usual or not _CONVERTED.isdisjoint(node):
+        return True
+    return keyword_values.may_have_contradictions(node) or keyword_values.may_show_misfits(node)
 
 
 def _limit(warnings: list[str], summary: str) -> list[str]:
@@ -137,7 +153,7 @@ class _Search:
         is_parameter = place.kind == "parameter"
         if is_parameter and as_boolean(place.node.get("allowEmptyValue")):
             self._may_be_empty.add(id(place.node.get("schema", place.node)))
-        if is_schema and not _SETTLED.isdisjoint(place.node):
+        if is_schema and _may_report(place.node):
             self._note_contradictions(place, is_parameter=is_parameter)
         elif is_parameter and not _SHOWN_BY_PARAMETERS.isdisjoint(place.node):
             self._note_refused_example(place)

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from openapi_tools.requests.path_notations import PathTemplate
 
 _BELOW_400 = re.compile("[23](?:[0-9]{2}|XX)")
+_MOST_COMPARED = 3  # properties of a body that is compared with others
 _SENDABLE = re.compile(r"[ -+\--~]*")  # printable ASCII but a comma
 
 
@@ -185,12 +186,21 @@ class Inputs:
         if body is None:
             return None
         node, resource = body
-        key = (*self._sharing_key(node, resource), kinds)
+        key = (*self._body_key(node, resource), kinds)
         if key not in self._contents:
             self._contents[key] = self._bodies.read(node, resource, kinds)
         content = self._contents[key]
         is_empty = content.flat and not content.required and not content.schema.get("properties")
         return None if is_empty else content
+
+    def _body_key(self, node: Node, resource: Resource) -> tuple[int, bytes | int]:
+        # Generators repeat small bodies. Large ones are seldom equal, and to write them in order to
+        # compare them costs more than to read one twice.
+        media_type = as_dict(next(iter(as_dict(node.get("content")).values()), None))
+        properties = as_dict(as_dict(media_type.get("schema")).get("properties"))
+        if len(properties) > _MOST_COMPARED:
+            return id(resource), id(node)
+        return self._sharing_key(node, resource)
 
     def _input_arguments(
         self, operation: OperationNode, parameters: ParameterNodes

@@ -165,8 +165,19 @@ READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
 """For each keyword without schemas: returns its value as converted, or `ABSENT`."""
 
 
+USUAL_CLASSES: Final[Mapping[str, type]] = {
+    "type": str,
+    "description": str,
+    "deprecated": bool,
+    "uniqueItems": bool,
+}
+"""Keywords that are read as they are if their value has this class: those of most schemas."""
+
+
 def is_readable(key: str, value: Any) -> bool:
     """Return whether a schema keeps a keyword; those that no version has count as kept."""
+    if USUAL_CLASSES.get(key) is value.__class__:
+        return True
     if key in NULLABLE:
         return json_values.as_boolean(value) is not None
     if key in SCHEMA_APPLICATORS:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, Unpack
 
 from openapi_tools import errors
@@ -243,11 +244,8 @@ def make_toolset(
         info=lambda: materialize(document.root.get("info")),
     )
     builder = ToolBuilder(document, session, filled)
-    # Operations from the cache have endless nodes, all None; hence no `strict`.
-    tools = [
-        LoadedTool(facts, builder, node)
-        for facts, node in zip(operations.tools, operations.nodes, strict=False)
-    ]
+    # Operations from the cache have endless nodes, all None.
+    tools = map(LoadedTool, operations.tools, repeat(builder), operations.nodes)
     return Toolset(tools, session, info)
 
 

@@ -55,10 +55,11 @@ class Parameters:
 
     def argument(self, location: str, name: str, node: Node, resource: Resource) -> InputArgument:
         """Return the argument that feeds a parameter, with the name on the wire."""
-        out = dict(self._schema(node, resource))
+        modern = self._modern_parameter(node)
+        out = dict(self._schema(modern, resource))
         if described := as_string(node.get("description")):
             out["description"] = visible_text.plain_text(described, self._limit)
-        if (holder := self._enum_holder(node, resource)) is not None:
+        if (holder := self._enum_holder(node, modern, resource)) is not None:
             words = add_enum_words(out.get("description", ""), holder, self._limit)
             out |= {"description": words} if words else {}
         if is_true(node.get("deprecated")):
@@ -68,8 +69,8 @@ class Parameters:
         required = location == "path" or is_true(node.get("required"))
         return InputArgument(location, name, out, required, node)
 
-    def _enum_holder(self, node: Node, resource: Resource) -> Node | None:
-        schema = as_dict(self._modern_parameter(node).get("schema"))
+    def _enum_holder(self, node: Node, modern: Node, resource: Resource) -> Node | None:
+        schema = as_dict(modern.get("schema"))
         if ENUM_EXTENSIONS.isdisjoint(node):
             return None if ENUM_EXTENSIONS.isdisjoint(schema) else schema
         # Beside the schema in place of inside it, or Swagger 2.0.
@@ -94,7 +95,6 @@ class Parameters:
 
     def _schema(self, node: Node, resource: Resource) -> Node:
         may_be_empty = is_true(node.get("allowEmptyValue")) and node.get("in") == "query"
-        node = self._modern_parameter(node)
         schema = node.get("schema")
         schema = versions.allow_empty_string(schema) if may_be_empty else schema
         if kind := _media_type(node):

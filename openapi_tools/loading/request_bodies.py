@@ -21,6 +21,7 @@ from openapi_tools.loading.examples import (
     add_property_examples,
     example_values,
     find_fitting_example,
+    has_examples,
 )
 from openapi_tools.loading.form_bodies import (
     FormBodies,
@@ -123,10 +124,13 @@ class RequestBodies:
         }
         if not plain:
             return  # the schemas show their own
+        of_object = as_list(schemas.content(schema).get("examples")) if content.flat else []
+        if not of_object and not has_examples(declared):
+            return
         values = example_values(declared, resource, self._document.references)
         limit = self._settings.description_chars
         if content.flat:
-            values = chain(values, as_list(schemas.content(schema).get("examples")))
+            values = chain(values, of_object)
             with_examples = add_property_examples(plain, values, schemas, limit)
             content.schema = {**schema, "properties": properties | with_examples}
         elif (value := find_fitting_example(values, schema, schemas, limit)) is not ABSENT:

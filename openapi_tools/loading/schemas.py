@@ -52,8 +52,6 @@ MAX_REMEMBERED = 200_000  # definitions in closures kept for other tools
 _LIMITING = keyword_values.APPLICATORS.union(keyword_values.READERS) - (
     keyword_values.ANNOTATIONS | {"example", "readOnly"}
 )
-# Keywords that stay unconverted if their value has this class.
-_USUAL = {"type": str, "description": str, "deprecated": bool, "uniqueItems": bool}
 _SETTLED = keyword_values.CHECKED_KEYWORDS | keyword_values.EXAMPLE_KEYWORDS
 _OBJECT_LIMITS = frozenset({"properties", "additionalProperties"})
 
@@ -271,8 +269,9 @@ class Schemas:
         may_be_empty: bool = False,
     ) -> Node:
         out: Node = {}
+        usual = keyword_values.USUAL_CLASSES
         for key, value in node.items():
-            if _USUAL.get(key) is value.__class__:
+            if usual.get(key) is value.__class__:
                 out[key] = value
             elif (read := keyword_values.READERS.get(key)) is not None:
                 if (kept := read(value)) is not keyword_values.ABSENT:

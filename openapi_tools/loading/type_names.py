@@ -54,7 +54,7 @@ _LONGEST = 100
 
 def names_file(kind: Any) -> bool:
     """Return whether a type that JSON Schema does not have means a file."""
-    return isinstance(kind, str) and kind.lower() in _FILES
+    return isinstance(kind, str) and kind not in TYPES and kind.lower() in _FILES
 
 
 def read_type(out: Node) -> None:
@@ -74,6 +74,8 @@ def read_type(out: Node) -> None:
 
 def type_remark(declared: Any) -> str:
     """Return how a `type` is read that is none of JSON Schema's; empty for one that is."""
+    if isinstance(declared, str) and declared in _USUAL:
+        return ""  # most types
     names = [declared] if isinstance(declared, str) else declared
     if not isinstance(names, list) or all(is_string(n) and n in _USUAL for n in names):
         return ""
