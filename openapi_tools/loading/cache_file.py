@@ -80,6 +80,9 @@ class DocumentFile:
         address = f"{path.as_uri()}?mode=ro&immutable=1"
         try:
             self._connection = sqlite3.connect(address, uri=True, check_same_thread=False)
+            # Pages are read again only on the way to a row: by default a process with many
+            # documents would keep up to 2 MB of each.
+            self._connection.execute("PRAGMA cache_size = 8")
         except sqlite3.Error:
             raise UnusableFileError from None
         self.name = path.name
