@@ -22,14 +22,15 @@ if TYPE_CHECKING:
 
     from openapi_tools.observability.events import Event
     from openapi_tools.serving.refusals import Reason
-    from openapi_tools.serving.served_apis import ServedApi
+    from openapi_tools.serving.served_apis import ServedApis
 
 _NAMESPACE = "openapi_tools"
 _BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 _GAUGES = {
     "api_up": "Whether the tools of an API are served.",
     "tools": "Tools of an API.",
-    "definition_tokens": "Tokens that the definitions of an API's tools take, estimated.",
+    "definition_tokens": "Tokens that the definitions of an API's tools take, estimated; "
+    "0 if clients do not list these tools.",
     "document_loaded_timestamp_seconds": "When a document was last read.",
     "document_stale": "Whether the last reload of a document failed; "
     "its previous tools are still served.",
@@ -94,11 +95,13 @@ class CallMetrics:
         """Count bytes of a request (`in`) or of a response (`out`)."""
         self._bytes[direction].inc(number)
 
-    def update_gauges(self, apis: Iterable[ServedApi]) -> None:
+    def update_gauges(self, served: ServedApis) -> None:
         """Set the gauges of the APIs, after their documents were loaded."""
-        for api in apis:
+        for api in served.apis:
             tools = list(api.toolset or ())
-            definitions = "".join(f"{t.name}{t.description}{t.input_schema}" for t in tools)
+            # Nothing else needs the schemas of all tools where clients do not list them.
+            listed = tools if served.lists_tools(api) else []
+            definitions = "".join(f"{t.name}{t.description}{t.input_schema}" for t in listed)
             values = (
                 bool(tools),
                 len(tools),

@@ -169,7 +169,8 @@ class ServedApis:
         self, apis: Iterable[ServedApi], mode: str = "auto", *, refresh: float = 0.0
     ) -> None:
         self.apis = list(apis)
-        self._mode, self.mode, self.mode_reason = mode, mode, ""
+        self._mode, self.mode_reason = mode, ""
+        self._modes: dict[str, str] = {}  # by the key of `servers`
         self.servers: dict[str, ToolsServer] = {}  # by the name of their API; empty for all
         self._tools_by_server: dict[str, Iterable[OperationTool]] = {}
         self._refresh, self._lock = refresh, asyncio.Lock()
@@ -211,6 +212,15 @@ class ServedApis:
         apis += [ServedApi(name, partial(read, name), mode=table.mode) for name, table in tables]
         apis.sort(key=lambda api: api.name)
         return cls(apis, serving.serve.mode, refresh=serving.serve.refresh)
+
+    @property
+    def mode(self) -> str:
+        """How all APIs are offered together: `tools`, `search` or `code` once there are servers."""
+        return self._modes.get("", self._mode)
+
+    def lists_tools(self, api: ServedApi) -> bool:
+        """Return whether clients get the definitions of an API's own tools."""
+        return "tools" in (self.mode, self._modes.get(api.name))
 
     @property
     def served(self) -> list[ServedApi]:
@@ -270,9 +280,9 @@ class ServedApis:
             if len(apis) > 1:
                 joined = Toolset.union(joined, *rest, names=list(parts))
             mode = (apis[0].mode or "auto") if key else self._mode
-            tools, mode, why = offer_tools(joined, mode)
+            tools, self._modes[key], why = offer_tools(joined, mode)
             if not key:
-                self.mode, self.mode_reason = mode, why
+                self.mode_reason = why
         self._tools_by_server[key] = tools
         return tools
 

@@ -223,7 +223,7 @@ class WebServer:
 
     def _note_refresh(self) -> None:
         if self._metrics is not None:
-            self._metrics.update_gauges(self._apis.apis)
+            self._metrics.update_gauges(self._apis)
         toolsets = [api.toolset for api in self._apis.apis]
         if self._owns_process and toolsets != self._frozen:
             self._frozen = toolsets

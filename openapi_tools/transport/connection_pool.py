@@ -11,7 +11,7 @@ import contextlib
 import inspect
 import logging
 import time
-from functools import partial
+from functools import cached_property, partial
 from http.cookiejar import CookieJar
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -66,11 +66,15 @@ class ConnectionPool(httpx.AsyncBaseTransport):
     def __init__(self, settings: Settings, policy: NetworkPolicy) -> None:
         self._settings = settings
         self._policy = policy
-        self._context = server_tls_context(settings)
         self._open: dict[Connection, _Destination] = {}
         # Connections without a request and when they expire, the oldest first.
         self._idle: dict[Connection, float] = {}
         self._doubles = DoubledTransports(policy)
+
+    @cached_property
+    def _context(self) -> ssl.SSLContext:
+        # The certificate authorities take 20 ms and 2 MB, and plain HTTP needs none.
+        return server_tls_context(self._settings)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request, and return the response as soon as its head has arrived."""
@@ -156,7 +160,9 @@ class ConnectionPool(httpx.AsyncBaseTransport):
     async def _open_connection(
         self, destination: _Destination, request: httpx.Request
     ) -> Connection:
-        scheme, host, port, context, proxy = destination
+        scheme, host, port, certificate, proxy = destination
+        # Before anything is opened: an unreadable file fails here.
+        context = certificate or self._context if scheme == "https" else None
         if proxy is None:
             connection = await connect(host, port, self._policy)
         else:
@@ -166,8 +172,8 @@ class ConnectionPool(httpx.AsyncBaseTransport):
             else:
                 connection = await connect_to_proxy(proxy, self._context)
             del request.extensions[PROXY]
-        if scheme == "https":
-            await connection.start_tls(context or self._context, host)
+        if context is not None:
+            await connection.start_tls(context, host)
         self._open[connection] = destination
         return connection
 
@@ -266,7 +272,7 @@ class _PoolClient(httpx.AsyncClient):
 
 
 def make_client(settings: Settings, policy: NetworkPolicy | None = None) -> httpx.AsyncClient:
-    """Return a client that adds nothing to a request; raises as `server_tls_context`."""
+    """Return a client that adds nothing to a request."""
     return _PoolClient(ConnectionPool(settings, policy or policy_of(settings)))
 
 

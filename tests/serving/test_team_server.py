@@ -244,6 +244,8 @@ async def test_metrics_name_only_the_tools_that_their_reader_sees(
             for api, tool, count in re.findall(pattern, texts_of[user], re.MULTILINE)
         }
 
+    counted = re.search(r'definition_tokens{api="pets"} (\S+)', texts_of["admin"])
+    assert (float(counted[1]) > 0) == (mode == "tools")
     assert series("admin") == {
         ("pets", "list_pets"): 1, ("pets", "pets_list_users"): 1,
         ("shop", "list_orders"): 2, ("shop", "shop_list_users"): 1,
