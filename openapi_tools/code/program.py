@@ -19,10 +19,10 @@ from openapi_tools.common.options import (
     replace_context_values,
     similar_names,
 )
+from openapi_tools.common.visible_text import python_name
 from openapi_tools.errors import ErrorType, PendingApproval, format_count
 from openapi_tools.observability import report_unknown
 from openapi_tools.search.producers import iter_parts
-from openapi_tools.search.stubs import python_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

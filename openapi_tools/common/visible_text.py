@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import html
+import keyword
 import operator
 import re
 from collections import Counter
@@ -79,6 +80,7 @@ _OTHER = re.compile(r"[^A-Za-z0-9]+|__+")
 # Of hexadecimal digits: 16 million, for the few names of a document that need one.
 _HASH_LENGTH = 6
 _NOT_WORD = re.compile(r"\W")
+_NOT_IDENTIFIER = re.compile(r"\W+", re.ASCII)
 _MAX_MOUNTS = 8  # leading parts of a path that an operation id may lack, at most
 
 
@@ -181,6 +183,13 @@ def short_hash(text: str) -> str:
 def fold_name(name: str) -> str:
     """Return the letters and digits of a name in lower case; empty for a long name."""
     return _NO_LETTER_OR_DIGIT.sub("", name.lower()) if len(name) <= LONGEST_FOLDED else ""
+
+
+def python_name(name: str) -> str:
+    """Return a name as an identifier of Python that is not a keyword: `from_`, `x_id`, `_1st`."""
+    identifier = _NOT_IDENTIFIER.sub("_", name) or "_"
+    identifier = f"_{identifier}" if identifier[0].isdigit() else identifier
+    return f"{identifier}_" if keyword.iskeyword(identifier) else identifier
 
 
 def snake_case(text: str) -> str:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.common.options import context_value, replace_context_values
+from openapi_tools.common.visible_text import python_name
 from openapi_tools.contracts import mcp_messages
 from openapi_tools.contracts.mcp_elicitation import (
     ElicitationChannel,
@@ -26,7 +27,6 @@ from openapi_tools.contracts.mcp_sessions import share_sessions
 from openapi_tools.errors import OpenAPIToolsError, SettingsError, require_extra
 from openapi_tools.observability.spans import has_tracer
 from openapi_tools.result import ToolCall, ToolResult, context_for
-from openapi_tools.search.stubs import python_name
 from openapi_tools.state.file_store import find_store
 from openapi_tools.state.shared_state import MemoryState
 from openapi_tools.toolsets.adapters import warn_about_tokens

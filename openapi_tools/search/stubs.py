@@ -7,12 +7,11 @@ not identifiers are quoted: a document cannot write a line of its own.
 from __future__ import annotations
 
 import json
-import keyword
 import re
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.common.visible_text import plain_text, truncate_text
+from openapi_tools.common.visible_text import plain_text, python_name, truncate_text
 from openapi_tools.search.producers import HOLDING, iter_parts
 from openapi_tools.validation.example_calls import example_call
 
@@ -138,13 +137,6 @@ def _property_lines(node: Any, root: Mapping[str, Any]) -> Iterator[str]:
         yield f"  {_argument_line(name, properties[name], root, name in needed)}"
     if len(properties) > _SOME:
         yield f"    and {len(properties) - _SOME} more properties"
-
-
-def python_name(name: str) -> str:
-    """Return a name as an identifier of Python that is not a keyword: `from_`, `x_id`, `_1st`."""
-    identifier = _OTHER.sub("_", name) or "_"
-    identifier = f"_{identifier}" if identifier[0].isdigit() else identifier
-    return f"{identifier}_" if keyword.iskeyword(identifier) else identifier
 
 
 def describe_signature(tool: Any) -> tuple[str, str, str]:

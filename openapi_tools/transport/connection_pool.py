@@ -10,12 +10,12 @@ import asyncio
 import contextlib
 import inspect
 import logging
+import sys
 import time
 from functools import cached_property, partial
 from http.cookiejar import CookieJar
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import httpcore
 import httpx
 
 from openapi_tools.transport.connections import Connection, WireExchange, connect
@@ -304,7 +304,11 @@ def _forwarded_exchange(request: httpx.Request, proxy: Proxy) -> WireExchange:
 
 def is_doubled() -> bool:
     """Whether a test double has replaced a sending function of httpx or httpcore."""
-    return _is_replaced(httpx.AsyncHTTPTransport) or _is_replaced(httpcore.AsyncConnectionPool)
+    # httpx imports httpcore when it needs it; nobody has replaced what is not imported.
+    httpcore = sys.modules.get("httpcore")
+    return _is_replaced(httpx.AsyncHTTPTransport) or (
+        httpcore is not None and _is_replaced(httpcore.AsyncConnectionPool)
+    )
 
 
 def _is_replaced(owner: Any) -> bool:

@@ -10,7 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openapi_tools import Select, Settings, generate_package, load_tools
-from openapi_tools.common.visible_text import StableNames, argument_names, short_name, tool_names
+from openapi_tools.common.visible_text import (
+    StableNames,
+    argument_names,
+    python_name,
+    short_name,
+    tool_names,
+)
 
 TOOL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}")
 
@@ -417,3 +423,21 @@ def test_a_manifest_with_another_record_of_short_names_is_still_read(tmp_path, w
     file.write_text(json.dumps({**json.loads(file.read_text()), "short_names": wrong}))
 
     assert set(_generate(SHOP, tmp_path).tools) <= {"f", "g", "f_a_get"}
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("plain", "plain"),
+        ("from", "from_"),
+        ("X-Trace-Id", "X_Trace_Id"),
+        ("1st", "_1st"),
+        ("filter[name]", "filter_name_"),
+        ("", "_"),
+        ("größe", "gr_e"),
+        ("None", "None_"),
+    ],
+)
+def test_python_names(name, expected):
+    assert python_name(name) == expected
+    assert expected.isidentifier()

@@ -11,7 +11,7 @@ from strategies import JSON, TEXT
 
 from openapi_tools import load_tools
 from openapi_tools.search import costs, finder
-from openapi_tools.search.stubs import describe_tool, python_name, write_stub, write_stubs
+from openapi_tools.search.stubs import describe_tool, write_stub, write_stubs
 
 STRING = {"type": "string"}
 UNSEEN = "\u202e\u200b\x00\x1b[2J\u2028\x85\r\n"
@@ -125,24 +125,6 @@ def test_required_arguments_are_never_left_out():
     assert all(f"needed_{number}: " in line for number in range(40))
     assert re.search(r"…\+\d+\)", line)
     assert line.count("other_") < 5
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("plain", "plain"),
-        ("from", "from_"),
-        ("X-Trace-Id", "X_Trace_Id"),
-        ("1st", "_1st"),
-        ("filter[name]", "filter_name_"),
-        ("", "_"),
-        ("größe", "gr_e"),
-        ("None", "None_"),
-    ],
-)
-def test_python_names(name, expected):
-    assert python_name(name) == expected
-    assert expected.isidentifier()
 
 
 def test_arguments_have_the_names_of_json_or_those_of_python():
