@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from abc import ABC, abstractmethod
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, nullcontext, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 from weakref import WeakKeyDictionary
@@ -109,8 +109,9 @@ class LeasedState(ABC):
         async with self.hold([lease], permit):
             yield
 
-    @asynccontextmanager
-    async def hold_at_once(self, limits: Sequence[Limit], seconds: float) -> AsyncGenerator[bool]:
+    def hold_at_once(
+        self, limits: Sequence[Limit], seconds: float
+    ) -> AbstractAsyncContextManager[bool]:
         """Hold a slot of each limit, if one round trip grants them all; yields whether it did."""
         holder = new_holder()
         leases = [
@@ -118,10 +119,8 @@ class LeasedState(ABC):
         ]
         queues = self._queues_of_loop()
         if any(lease.key in queues for lease in leases):  # others came earlier and still wait
-            yield False
-            return
-        async with self.hold(leases, self.acquire_all(leases)) as is_granted:
-            yield is_granted
+            return nullcontext(False)
+        return self.hold(leases, self.acquire_all(leases))
 
     @asynccontextmanager
     async def hold(

@@ -46,19 +46,12 @@ class RedisChannel:
     async def run_script(self, script: str, keys: Sequence[str], arguments: Sequence[Word]) -> Any:
         """Run a script and return its response; Redis gets the text only once."""
         parameters = (len(keys), *keys, *arguments)
-        return await self._retry.call_with_retry(
-            partial(self._run_once, script, parameters), _ignore
-        )
-
-    async def _run_once(self, script: str, parameters: Sequence[Word]) -> Any:
-        was_open = self._connection is not None
         try:
             return await self._evaluate(script, parameters)
         except LostError:
             # An idle connection may have been closed long ago; only a command notices.
-            if not was_open:
-                raise
-            return await self._evaluate(script, parameters)
+            evaluate = partial(self._evaluate, script, parameters)
+            return await self._retry.call_with_retry(evaluate, _ignore)
 
     async def _evaluate(self, script: str, parameters: Sequence[Word]) -> Any:
         try:
