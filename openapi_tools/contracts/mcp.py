@@ -124,10 +124,11 @@ class ToolsServer(Server[Any]):
             version=version or read_info(info, "version"),
             get_tool_input_schema=self._input_schema,
             on_list_tools=self._list_tools,
-            on_call_tool=self._call_tool,
             on_subscriptions_listen=self.subscriptions,
             cache_hints=mcp_messages.list_lifetimes(lifetime),
         )
+        # Not `on_call_tool`, which asks for a model of each result.
+        self.add_request_handler("tools/call", types.CallToolRequestParams, self._call_tool)
         self.middleware[:] = map(_trace_if_needed, self.middleware)
         self.add_notification_handler(
             "notifications/initialized", types.NotificationParams, self._notify_of_changes
@@ -192,7 +193,7 @@ class ToolsServer(Server[Any]):
 
     async def _call_tool(
         self, request: ServerRequestContext[Any], params: types.CallToolRequestParams
-    ) -> types.CallToolResult | types.InputRequiredResult:
+    ) -> dict[str, Any] | types.InputRequiredResult:
         tools = self.visible_tools(request)
         tool = tools.tools.get(params.name)
         if tool is None:

@@ -14,6 +14,7 @@ from openapi_tools.toolsets.adapters import make_blocks
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from mcp import types
     from mcp.server.caching import CacheableMethod
     from mcp.server.context import ServerRequestContext
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from openapi_tools.tools.tool import OperationTool
 
 with require_extra("mcp"):
-    from mcp import types
     from mcp.server.caching import CacheHint
 
 _LONGEST_NAME, _LONGEST_TITLE = 100, 60
@@ -65,14 +65,21 @@ def describe_tool(tool: OperationTool, memory: Memory) -> dict[str, Any]:
 
 def make_call_result(
     result: ToolResult, links: list[dict[str, Any]], tool: OperationTool | None = None
-) -> types.CallToolResult:
-    """Return a result as the protocol's `CallToolResult`, for a tool as `describe_tool` does it."""
+) -> dict[str, Any]:
+    """Return a result as the protocol's `CallToolResult`, for a tool as `describe_tool` does it.
+
+    It is no model: the package validates results when it writes them.
+    """
     contents: list[dict[str, Any]] = make_blocks(
         result,
         lambda text: {"type": "text", "text": replace_surrogates(text)},
         lambda data, kind: {"type": "image", "data": data, "mimeType": kind},
     )
-    fields: dict[str, Any] = {"content": [*contents, *links], "isError": result.is_error}
+    fields: dict[str, Any] = {
+        "content": [*contents, *links],
+        "isError": result.is_error,
+        "resultType": "complete",  # left out for versions before 2026-07-28
+    }
     has_images = any(content["type"] == "image" for content in contents)
     # Versions before 2026-07-28 allow only an object here; an image would be sent twice.
     if result.success and isinstance(result.output, dict) and not has_images:
@@ -81,7 +88,7 @@ def make_call_result(
         fields["structuredContent"] = result.as_object()  # the protocol asks for one
     if job := result.metadata.get("job"):
         fields["_meta"] = {JOB: job}
-    return types.CallToolResult.model_validate(fields)
+    return fields
 
 
 def list_lifetimes(seconds: float) -> dict[CacheableMethod, CacheHint]:

@@ -145,7 +145,8 @@ class _TaskHandlers:
     ) -> Any:
         """Run a call; return a task if the client can poll for the operation that it started."""
         result = await self._call_tool(request, params)
-        job = (getattr(result, "meta", None) or {}).get(JOB)
+        # A model asks the user for something, and nothing has begun.
+        job = result.get("_meta", {}).get(JOB) if isinstance(result, dict) else None
         if job is None or not _declares_tasks(request):
             return result
         # Whatever fails from here on: the API has started the operation, and the model must know.
@@ -206,9 +207,7 @@ class _TaskHandlers:
             return replace(task, message=_describe_progress(result))
         if (result.error or {}).get("retryable"):
             return replace(task, message=replace_surrogates(str(result))[:500])
-        call_result = make_call_result(result, [], tool).model_dump(
-            mode="json", by_alias=True, exclude_none=True
-        )
+        call_result = make_call_result(result, [], tool)
         return replace(
             task, status="completed", message="the operation has ended", result=call_result
         )
