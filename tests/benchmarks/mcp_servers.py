@@ -6,7 +6,6 @@ import os
 import resource
 import socket
 import subprocess
-import sys
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -78,10 +77,11 @@ def serving_programs(folder, older=None):
     """Return the servers that are compared, by a short key.
 
     Args:
-        folder: Where peers have environments of their own.
+        folder: Where servers have environments of their own; `openapi-tools` is also that of the
+            bare server.
         older: Another checkout of this package, measured beside it.
     """
-    python = Path(sys.executable)
+    python = find_python(folder, "openapi-tools")
     bare, fastmcp = (str(_PROGRAMS / name) for name in ("bare_server.py", "fastmcp_server.py"))
     serve = ("-m", "openapi_tools", "serve", "{document}")
     mcpify = ("-m", "mcpify", "serve", "{document}")

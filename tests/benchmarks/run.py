@@ -71,7 +71,10 @@ def sections(folder, older=None):
         "program": ("run_code with one call", programming.single_calls),
         "shared": ("A call whose limits and token are in Redis", sharing.shared_calls),
         "many": ("Twenty APIs from the cache, in processes", sharing.many_documents),
-        "worker": ("Resident memory of a worker, after a list and some calls", sharing.workers),
+        "worker": (
+            "Resident memory of a worker, after a list and some calls",
+            partial(sharing.workers, programs=programs),
+        ),
         "scale": ("Growth with the number of operations", scaling.scales),
     }
 

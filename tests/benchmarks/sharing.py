@@ -115,7 +115,7 @@ def many_documents(rounds):
     yield Row("peak of that process", Sample(peaks, "MiB"), None, (at_most(40, "MiB"),))
 
 
-def workers(rounds):
+def workers(rounds, programs):
     """Yield rows of the resident memory of the larger one of two workers."""
     if not HAS_PROC:
         yield Row("a worker", note="not measured: this system has no /proc")
@@ -123,7 +123,9 @@ def workers(rounds):
     for title, is_small in (("small document", True), ("GitHub, cached, default mode", False)):
         with tempfile.TemporaryDirectory() as name, LoopbackServer() as url:
             config = _write_configuration(Path(name), url, is_small=is_small)
-            measure = partial(_measure_worker, config, variables(name), has_call=is_small)
+            measure = partial(
+                _measure_worker, programs["own"], config, variables(name), has_call=is_small
+            )
             sizes = [asyncio.run(measure()) for _ in range(max(rounds // 3, 1) + 1)][1:]
         yield Row(title, Sample((*sizes,), "MiB"), None, (at_most(85, "MiB"),))
 
@@ -140,8 +142,7 @@ def _write_configuration(folder, url, *, is_small):
     return config
 
 
-async def _measure_worker(config, environment, *, has_call):
-    program = mcp_servers.serving_programs(Path())["own"]
+async def _measure_worker(program, config, environment, *, has_call):
     with mcp_servers.run_server(program, config, environment) as server:
         connections = [Connection(server.port) for _ in range(16)]
         call = ToolCall(MODERN, "list", {"owner": "ada", "repo": "rex"})
