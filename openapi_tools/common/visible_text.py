@@ -120,9 +120,9 @@ def strip_hidden_in(value: Any) -> Any:
     return value
 
 
-def _are_same(first: Iterable[Any], second: Iterable[Any]) -> bool:
-    # Not equal alone: an object that is given on, instead of a copy, takes no memory.
-    return all(map(operator.is_, first, second))
+def _are_same(copies: Collection[Any], originals: Collection[Any]) -> bool:
+    # By identity: where nothing is hidden, the document's own objects are used on, without a copy.
+    return len(copies) == len(originals) and all(map(operator.is_, copies, originals))
 
 
 def plain_text(text: str, limit: int) -> str:

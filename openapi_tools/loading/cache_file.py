@@ -80,8 +80,8 @@ class DocumentFile:
         address = f"{path.as_uri()}?mode=ro&immutable=1"
         try:
             self._connection = sqlite3.connect(address, uri=True, check_same_thread=False)
-            # Pages are read again only on the way to a row: by default a process with many
-            # documents would keep up to 2 MB of each.
+            # SQLite would keep 2 MB of pages of each document. Rows are read once, so only the few
+            # pages of the index are used again.
             self._connection.execute("PRAGMA cache_size = 8")
         except sqlite3.Error:
             raise UnusableFileError from None

@@ -42,7 +42,7 @@ _READ = (
 _BY_NAME = keyword_values.MAP_APPLICATORS | {"content", "encoding", "headers"}
 # Keywords of a schema that its own values may contradict, or that hold such values.
 _SETTLED = CHECKED_KEYWORDS | EXAMPLE_KEYWORDS | {"allOf", "example"}
-# Those among them, and beside them, that mean something else once a schema is converted.
+# Keywords whose meaning shows only when the schema is converted.
 _CONVERTED = keyword_values.NULLABLE | {"allOf", "example", "$ref"}
 _SHOWN_BY_PARAMETERS = frozenset({"example"})
 # Properties of a parameter of Swagger 2.0 that mean something else in a schema.
@@ -75,7 +75,7 @@ def warn_of_unreadable_parts(document: Document, operations: Iterable[OperationN
 
 
 def _may_report(node: Node) -> bool:
-    # Most schemas are settled by a look at the keywords themselves; others are converted.
+    # For most schemas a look at the keywords is enough; the others have to be converted.
     if _SETTLED.isdisjoint(node):
         return False
     usual = (
