@@ -301,6 +301,30 @@ def shared_names(paths):
     return tuple(name for name, count in counts.items() if count > 1)
 
 
+def names_given_twice(paths):
+    """Return functions and classes of a module that another one, or a value, has the name of."""
+    return tuple(
+        f"{name_of(path)} {name}"
+        for path in paths
+        for name, count in _count_names(tree_of(path).body).items()
+        if count > 1
+    )
+
+
+def _count_names(body):
+    definitions = [node for node in body if isinstance(node, (*FUNCTIONS, ast.ClassDef))]
+    # Those with decorators may belong together, as overloads do.
+    names = [node.name for node in definitions if not node.decorator_list]
+    targets = {
+        target.id
+        for node in body
+        if isinstance(node, (ast.Assign, ast.AnnAssign))
+        for target in getattr(node, "targets", None) or [node.target]
+        if isinstance(target, ast.Name)
+    }
+    return collections.Counter([*names, *targets])
+
+
 def small_modules(paths):
     return tuple(name_of(p) for p in paths if p.name not in DOORS and lines_of([p]) < 30)
 

@@ -138,3 +138,26 @@ def test_no_private_attribute_of_another_library_is_used():
 def test_every_file_has_a_name_of_its_own_and_is_worth_one():
     assert house.shared_names(MODULES) == ()
     assert house.small_modules(MODULES) == ()
+
+
+def test_a_module_gives_a_name_once():
+    tests = house.modules_of(house.ROOT / "tests")
+
+    assert house.names_given_twice([*MODULES, *tests]) == ()
+
+
+@pytest.mark.parametrize(
+    ("code", "names"),
+    [
+        ("def load(): pass\nload = {}", ("sample.py load",)),
+        ("class A: pass\ndef A(): pass", ("sample.py A",)),
+        ("x: int = 1\nasync def x(): pass", ("sample.py x",)),
+        ("x = 1\nx = 2\ndef f(): x = 3", ()),
+        ("@overload\ndef f(a): pass\n@overload\ndef f(b): pass\ndef f(c): pass", ()),
+    ],
+)
+def test_a_name_that_is_given_twice_is_seen(code, names, tmp_path):
+    path = tmp_path / "sample.py"
+    path.write_text(code)
+
+    assert house.names_given_twice([path]) == names

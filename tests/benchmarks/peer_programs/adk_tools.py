@@ -23,7 +23,7 @@ class _Shared(httpx.AsyncBaseTransport):
         return await self._inner.handle_async_request(request)
 
 
-async def _tools(document):
+async def _load_tools(document):
     tools = await OpenAPIToolset(spec_dict=document).get_tools()
     [(tool.name, tool.description) for tool in tools]
     return tools
@@ -56,4 +56,4 @@ async def _call(name, arguments, count):
     return samples
 
 
-asyncio.run(serve(load=partial(measure_seconds, _tools), start=_start, call=_call))
+asyncio.run(serve(load=partial(measure_seconds, _load_tools), start=_start, call=_call))

@@ -10,7 +10,7 @@ from asking import measure_seconds, per_call, serve
 _tools = {}
 
 
-async def _tools(document):
+async def _load_tools(document):
     client = httpx2.AsyncClient(base_url="http://127.0.0.1:9")
     server = fastmcp.FastMCP.from_openapi(document, client=client)
     tools = await server.list_tools()
@@ -32,4 +32,4 @@ async def _call(name, arguments, count):
     return {"tool.run": await per_call(lambda: tool.run(arguments), count)}
 
 
-asyncio.run(serve(load=partial(measure_seconds, _tools), start=_start, call=_call))
+asyncio.run(serve(load=partial(measure_seconds, _load_tools), start=_start, call=_call))
