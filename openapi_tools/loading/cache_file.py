@@ -10,6 +10,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from contextlib import closing, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
@@ -65,6 +66,10 @@ class Label(NamedTuple):
     modified: str = ""
 
 
+# Without a call of Python for each tool.
+_make_facts = partial(tuple.__new__, ToolFacts)
+
+
 class UnusableFileError(Exception):
     """The file is damaged, or not one that this version of the package has written."""
 
@@ -92,7 +97,7 @@ class DocumentFile:
                 raise UnusableFileError
             self.label = Label(*label)
             tools, skipped, self._warnings, self._counts, self.remarks = self._value("facts")
-            self._tools = list(map(ToolFacts, *tools))
+            self._tools = list(map(_make_facts, zip(*tools, strict=True)))
             self._skipped = [Skipped(*each) for each in skipped]
             self._keys = self._value("keys")
         except (TypeError, ValueError):

@@ -10,7 +10,7 @@ import os
 import secrets
 import time
 from contextlib import asynccontextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.errors import CallError, CredentialsError, SettingsError, require_extra
@@ -30,7 +30,7 @@ with require_extra("redis"):
     from openapi_tools.state.redis_channel import RedisChannel, Word
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
 logger = logging.getLogger("openapi_tools")
 
@@ -188,13 +188,7 @@ class RedisState(LeasedState):
     async def get(self, key: str) -> bytes | None:
         """Return the value of a key; None if it has none, or if its encryption key is missing."""
         for name in self._redis_keys(key):
-            async with self._borrow_connections() as (client, _):
-                try:
-                    value: bytes | None = await client.get(name)
-                except ResponseError as error:
-                    if not str(error).startswith("WRONGTYPE"):
-                        raise
-                    return None  # something else has written a list, say, under this key
+            value: bytes | None = await self._run(partial(_read_value, name))
             if value is not None:
                 return self._decrypt(name, value)
         return None
@@ -203,19 +197,16 @@ class RedisState(LeasedState):
         """Store a value; `seconds` is its lifetime."""
         name = self._redis_keys(key)[0]
         encrypted = self._encrypt(name, value)
-        async with self._borrow_connections() as (client, _):
-            lifetime = None if seconds is None else max(1, int(seconds * 1000))
-            await client.set(name, encrypted, px=lifetime)
+        lifetime = None if seconds is None else max(1, int(seconds * 1000))
+        await self._run(lambda connections: connections.client.set(name, encrypted, px=lifetime))
 
     async def remove(self, key: str) -> None:
         """Remove the value of a key, if it has one."""
-        async with self._borrow_connections() as (client, _):
-            await client.delete(*self._redis_keys(key))
+        await self._run(lambda connections: connections.client.delete(*self._redis_keys(key)))
 
     async def ping(self) -> None:
         """Check that Redis responds; CallError if it does not."""
-        async with self._borrow_connections() as (client, _):
-            await client.ping()
+        await self._run(lambda connections: connections.client.ping())
 
     async def acquire(self, lease: Lease) -> Permit:
         """Take a slot and a permit of its rate, as `LeasedState.acquire`."""
@@ -316,15 +307,15 @@ class RedisState(LeasedState):
                 continue
         return None
 
-    @asynccontextmanager
-    async def _borrow_connections(self) -> AsyncGenerator[_Connections]:
+    async def _run(self, command: Callable[[_Connections], Awaitable[Any]]) -> Any:
         connections = None
         try:
             # Callers that queue behind a failed one fail with it, instead of each in its own time.
             if time.monotonic() < self._quiet_until:
                 raise LostError(self._cause)
             async with asyncio.timeout(_PATIENCE):
-                yield (connections := await self._connections_of_loop())
+                connections = await self._connections_of_loop()
+                response = await command(connections)
         except (RedisError, OSError) as error:
             if connections is not None and isinstance(error, TimeoutError):
                 # Redis hangs: later it would run what waits in the connection, for nobody.
@@ -336,6 +327,7 @@ class RedisState(LeasedState):
         if self._is_away:
             self._is_away = False
             logger.warning("the shared state at %s is reachable again", self._name)
+        return response
 
     def _note_failure(self, error: Exception) -> None:
         # The cause is logged once until the next success.
@@ -347,8 +339,9 @@ class RedisState(LeasedState):
             logger.warning("the shared state at %s is unreachable: %s", self._name, cause)
 
     async def _run_script(self, script: str, keys: Sequence[str], arguments: Sequence[Word]) -> Any:
-        async with self._borrow_connections() as connections:
-            return await connections.channel.run_script(script, keys, arguments)
+        return await self._run(
+            lambda connections: connections.channel.run_script(script, keys, arguments)
+        )
 
     async def _connections_of_loop(self) -> _Connections:
         if self._process != os.getpid():  # after a fork, the sockets are the parent's
@@ -388,6 +381,15 @@ class RedisState(LeasedState):
             socket_timeout=None,
             max_connections=_CONNECTIONS,
         )
+
+
+async def _read_value(name: str, connections: _Connections) -> Any:
+    try:
+        return await connections.client.get(name)
+    except ResponseError as error:
+        if not str(error).startswith("WRONGTYPE"):
+            raise
+        return None  # something else has written a list, say, under this key
 
 
 def _read_secrets(text: str) -> list[bytes]:
