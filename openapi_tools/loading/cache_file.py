@@ -10,7 +10,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from contextlib import closing, suppress
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from openapi_tools.loading.document import Document
 
-_VERSION = [__version__, 6]  # of the package, and of this form
+_VERSION = [__version__, 7]  # of the package, and of this form
 # Properties of the root whose own properties are parts.
 _SPLIT = frozenset({"paths", "components", "definitions", "parameters", "responses", "webhooks"})
 
@@ -96,10 +96,11 @@ class DocumentFile:
             if version != _VERSION:
                 raise UnusableFileError
             self.label = Label(*label)
-            tools, skipped, self._warnings, self._counts, self.remarks = self._value("facts")
+            tools, skipped, self._warnings, self._counts, self.remarks, self._root_keys = (
+                self._value("facts")
+            )
             self._tools = list(map(_make_facts, zip(*tools, strict=True)))
             self._skipped = [Skipped(*each) for each in skipped]
-            self._keys = self._value("keys")
         except (TypeError, ValueError):
             raise UnusableFileError from None
         if whole:
@@ -109,6 +110,12 @@ class DocumentFile:
     def __del__(self) -> None:
         with suppress(AttributeError, sqlite3.Error):  # of a file that could not be opened
             self._connection.close()
+
+    @cached_property
+    def _keys(self) -> dict[str, list[str]]:
+        # The keys of the objects that are split into parts; a list of tools needs none of them.
+        keys: dict[str, list[str]] = self._value("keys")
+        return keys
 
     def operations(self, document: Document) -> DocumentOperations:
         """Return the operations of the document that is made of this file."""
@@ -121,13 +128,13 @@ class DocumentFile:
         """Return the document, read by parts; `reread` reads the original if a part is damaged."""
         original: list[Any] = []
 
-        def lazy_object(place: str) -> LazyDict:
-            return LazyDict(self._keys[place], lambda key: part(place + pointer_token(key)))
+        def lazy_object(place: str, keys: list[str]) -> LazyDict:
+            return LazyDict(keys, lambda key: part(place + pointer_token(key)))
 
         def part(place: str) -> Any:
-            if place in self._keys:
-                return lazy_object(place)
             try:
+                if place[1:].partition("/")[0] in _SPLIT and place in self._keys:
+                    return lazy_object(place, self._keys[place])
                 return self._value(place)
             except UnusableFileError:
                 original[:] = original or [reread()]
@@ -136,7 +143,7 @@ class DocumentFile:
             except LookupError:
                 raise InvalidDocument(_DAMAGED, source=name) from None
 
-        return lazy_object("")
+        return lazy_object("", self._root_keys)
 
     def _value(self, place: str) -> Any:
         try:
@@ -186,7 +193,7 @@ def write_document(path: Path, label: Label, operations: DocumentOperations) -> 
             fields = Skipped.__match_args__
             skipped = [[getattr(each, name) for name in fields] for each in operations.skipped]
             warnings, counts = operations.warnings(), operations.counts()
-            facts = (tools, skipped, warnings, counts, document.remarks)
+            facts = (tools, skipped, warnings, counts, document.remarks, keys[""])
             rows = {"label": (_VERSION, *label), "facts": facts, "keys": keys}
             connection.executemany(insert, _rows(rows.items()))
             connection.execute("COMMIT")
