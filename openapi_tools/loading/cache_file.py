@@ -66,7 +66,7 @@ class Label(NamedTuple):
     modified: str = ""
 
 
-# Without a call of Python for each tool.
+# Makes a tuple of each row without running Python code for it.
 _make_facts = partial(tuple.__new__, ToolFacts)
 
 
