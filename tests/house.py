@@ -302,7 +302,7 @@ def shared_names(paths):
 
 
 def names_given_twice(paths):
-    """Return functions and classes of a module that another one, or a value, has the name of."""
+    """Return the functions and classes whose module defines their name a second time."""
     return tuple(
         f"{name_of(path)} {name}"
         for path in paths

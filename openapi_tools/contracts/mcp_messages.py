@@ -68,7 +68,7 @@ def make_call_result(
 ) -> dict[str, Any]:
     """Return a result as the protocol's `CallToolResult`, for a tool as `describe_tool` does it.
 
-    It is no model: the package validates results when it writes them.
+    Without a model: the package validates each result when it writes it.
     """
     contents: list[dict[str, Any]] = make_blocks(
         result,

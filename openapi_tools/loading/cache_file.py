@@ -99,6 +99,8 @@ class DocumentFile:
             tools, skipped, self._warnings, self._counts, self.remarks, self._root_keys = (
                 self._value("facts")
             )
+            if len(tools) != len(ToolFacts._fields) or not _are_keys(self._root_keys):
+                raise UnusableFileError
             self._tools = list(map(_make_facts, zip(*tools, strict=True)))
             self._skipped = [Skipped(*each) for each in skipped]
         except (TypeError, ValueError):
@@ -114,7 +116,9 @@ class DocumentFile:
     @cached_property
     def _keys(self) -> dict[str, list[str]]:
         # The keys of the objects that are split into parts; a list of tools needs none of them.
-        keys: dict[str, list[str]] = self._value("keys")
+        keys = self._value("keys")
+        if not isinstance(keys, dict) or not all(map(_are_keys, keys.values())):
+            raise UnusableFileError
         return keys
 
     def operations(self, document: Document) -> DocumentOperations:
@@ -165,6 +169,10 @@ class DocumentFile:
                 yield place, _check_row(place, data, total)
         except (AttributeError, ValueError, sqlite3.Error):  # other columns or types
             raise UnusableFileError from None
+
+
+def _are_keys(value: Any) -> bool:
+    return isinstance(value, list) and {*map(type, value)} <= {str}
 
 
 def _check_row(place: str, data: Any, total: Any) -> bytes:

@@ -93,12 +93,12 @@ class Parameters:
         example = find_fitting_example(values, out, schemas, self._limit)
         return out if example is ABSENT else {**out, "examples": [example]}
 
-    def _schema(self, node: Node, resource: Resource) -> Node:
-        may_be_empty = is_true(node.get("allowEmptyValue")) and node.get("in") == "query"
-        schema = node.get("schema")
+    def _schema(self, modern: Node, resource: Resource) -> Node:
+        may_be_empty = is_true(modern.get("allowEmptyValue")) and modern.get("in") == "query"
+        schema = modern.get("schema")
         schema = versions.allow_empty_string(schema) if may_be_empty else schema
-        if kind := _media_type(node):
-            target = self._document.references.follow(node["content"][kind], resource)
+        if kind := _media_type(modern):
+            target = self._document.references.follow(modern["content"][kind], resource)
             schema, resource = as_dict(target.node).get("schema"), target.resource
         return self._document.schemas.convert(schema, resource, may_be_empty=may_be_empty)
 

@@ -124,13 +124,13 @@ class RequestBodies:
         }
         if not plain:
             return  # the schemas show their own
-        of_object = as_list(schemas.content(schema).get("examples")) if content.flat else []
-        if not of_object and not has_examples(declared):
-            return
+        object_examples = as_list(schemas.content(schema).get("examples")) if content.flat else []
+        if not object_examples and not has_examples(declared):
+            return  # most bodies
         values = example_values(declared, resource, self._document.references)
         limit = self._settings.description_chars
         if content.flat:
-            values = chain(values, of_object)
+            values = chain(values, object_examples)
             with_examples = add_property_examples(plain, values, schemas, limit)
             content.schema = {**schema, "properties": properties | with_examples}
         elif (value := find_fitting_example(values, schema, schemas, limit)) is not ABSENT:

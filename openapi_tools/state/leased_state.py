@@ -112,7 +112,10 @@ class LeasedState(ABC):
     def hold_at_once(
         self, limits: Sequence[Limit], seconds: float
     ) -> AbstractAsyncContextManager[bool]:
-        """Hold a slot of each limit, if one round trip grants them all; yields whether it did."""
+        """Return a context that holds a slot of each limit, if one round trip grants them all.
+
+        It yields whether it holds them.
+        """
         holder = new_holder()
         leases = [
             Lease(limit.key, holder, limit.concurrency, limit.rate, seconds) for limit in limits

@@ -162,7 +162,9 @@ class ConnectionPool(httpx.AsyncBaseTransport):
     ) -> Connection:
         scheme, host, port, certificate, proxy = destination
         # Before anything is opened: an unreadable file fails here.
-        context = certificate or self._context if scheme == "https" else None
+        context = None
+        if scheme == "https":
+            context = certificate or self._context
         if proxy is None:
             connection = await connect(host, port, self._policy)
         else:
@@ -304,7 +306,7 @@ def _forwarded_exchange(request: httpx.Request, proxy: Proxy) -> WireExchange:
 
 def is_doubled() -> bool:
     """Whether a test double has replaced a sending function of httpx or httpcore."""
-    # httpx imports httpcore when it needs it; nobody has replaced what is not imported.
+    # httpx imports httpcore when it needs it; before that, nothing of it can be replaced.
     httpcore = sys.modules.get("httpcore")
     return _is_replaced(httpx.AsyncHTTPTransport) or (
         httpcore is not None and _is_replaced(httpcore.AsyncConnectionPool)

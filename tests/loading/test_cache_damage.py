@@ -28,7 +28,19 @@ SCHEMAS = {tool.name: (tool.description, tool.input_schema) for tool in EXPECTED
 PLACES = st.integers(0, 200_000)
 
 
-OTHER_TEXTS = [b"\xff", b"[" * 5000, b"{}", b"[]", b'"x"', b'{"openapi": 3}', b"1e999", b"null"]
+OTHER_TEXTS = [
+    b"\xff",
+    b"[" * 5000,
+    b"{}",
+    b"[]",
+    b'"x"',
+    b'{"openapi": 3}',
+    b"1e999",
+    b"null",
+    b'{"/paths": 5}',
+    b'{"/paths": [7]}',
+    b"[[], [], [], {}, [], [7]]",
+]
 
 
 @pytest.fixture
@@ -144,7 +156,7 @@ def are_harmless():
             assert type(toolset.document) is dict
 
 
-@pytest.mark.parametrize("place", ["label", "facts", "/openapi", "/paths/~1pets"])
+@pytest.mark.parametrize("place", ["label", "facts", "keys", "/openapi", "/paths/~1pets"])
 @pytest.mark.parametrize("text", OTHER_TEXTS)
 def test_rows_that_are_other_json(folder, place, text):
     for path in cached_files(folder):
