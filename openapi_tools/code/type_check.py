@@ -81,6 +81,7 @@ class _IdleCheckers:
     def __init__(self) -> None:
         self._checkers: list[_ProgramChecker] = []
         self._is_timed = False
+        self._closing: set[asyncio.Task[None]] = set()  # a loop keeps no task alive
 
     def take(self) -> _ProgramChecker | None:
         """Return the checker that was used last, if there is one."""
@@ -109,9 +110,14 @@ class _IdleCheckers:
         asyncio.get_running_loop().call_later(_IDLE_SECONDS, self._drop_unused)
 
     def _drop_unused(self) -> None:
-        # The package ends the process of a checker that is dropped.
         since = time.monotonic() - _IDLE_SECONDS
+        unused = [checker for checker in self._checkers if checker.used_at <= since]
         self._checkers = [checker for checker in self._checkers if checker.used_at > since]
+        for checker in unused:
+            # Without this, a process ends only when its checker is collected as garbage.
+            closing = asyncio.ensure_future(checker.process.aclose())
+            self._closing.add(closing)
+            closing.add_done_callback(self._closing.discard)
         self._is_timed = False
         if self._checkers:
             self._start_timer()
