@@ -28,9 +28,8 @@ if TYPE_CHECKING:
 _logger = logging.getLogger("openapi_tools")
 
 TELEMETRY = "opentelemetry.trace"
-"""Its API: without an import of it, no provider of OpenTelemetry can have been set."""
-# OpenTelemetry makes the provider that one of these names at its first use, without any import
-# before.
+"""OpenTelemetry's API: until it is imported, no provider can have been set in code."""
+# A provider that one of these variables names needs no import: OpenTelemetry makes it at first use.
 _PROVIDERS = ("OTEL_PYTHON_TRACER_PROVIDER", "OTEL_PYTHON_METER_PROVIDER")
 _UNKNOWN = "_OTHER"
 _UNPRINTABLE = "\N{REPLACEMENT CHARACTER}"
@@ -41,10 +40,10 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 class Observation:
     """Reports the events of one call; free when nothing observes it."""
 
-    _started: Event | None = None
+    _start_event: Event | None = None
     _subscribers: Iterable[Callable[[Event], object]] = ()
     _spans: CallSpans | None = None
-    _began: float = field(default_factory=time.perf_counter)
+    _start_time: float = field(default_factory=time.perf_counter)
     _attempts: int = 0
     _is_attempt_open: bool = False
     _is_over: bool = False
@@ -60,7 +59,7 @@ class Observation:
 
     def begin_attempt(self, request: httpx.Request) -> None:
         """Report a request that is about to be sent: the first, a redirected one, or a retry."""
-        if self._started is None or self._is_over:
+        if self._start_event is None or self._is_over:
             return
         if not self._is_attempt_open:
             if self._attempts and not self._is_retry_reported:
@@ -73,7 +72,7 @@ class Observation:
 
     def end_attempt(self, response: httpx.Response | None = None, *, error_type: str = "") -> None:
         """Report the end of a request; a redirect stays in the same attempt."""
-        if self._started is None or self._is_over:
+        if self._start_event is None or self._is_over:
             return
         self._status = None if response is None else response.status_code
         self._is_attempt_open = self._status in _REDIRECTS
@@ -93,7 +92,7 @@ class Observation:
         retry_after: float | None = None,
     ) -> None:
         """Report that the call will be retried; this ends a request in progress."""
-        if self._started is None or self._is_over:
+        if self._start_event is None or self._is_over:
             return
         if self._spans is not None:
             self._spans.end_request(status, error_type)
@@ -106,11 +105,11 @@ class Observation:
     def report_result(self, result: ToolResult) -> None:
         """Report the end of the call; only the first report counts."""
         error = result.error or {}
-        status = _number(error.get("status", result.metadata.get("status")))
+        status = _number_or_none(error.get("status", result.metadata.get("status")))
         if result.success:
             self._finish("completed", status=status)
         else:
-            retry_after = _number(error.get("retry_after"))
+            retry_after = _number_or_none(error.get("retry_after"))
             error_type = str(error.get("type", _UNKNOWN))
             self._finish("error", status=status, error_type=error_type, retry_after=retry_after)
 
@@ -126,7 +125,7 @@ class Observation:
             # Set, not reset: a context token is valid only in the task that made it.
             _current.set(self._previous)
             self._previous = None
-        if self._started is None or self._is_over:
+        if self._start_event is None or self._is_over:
             return
         self._is_over = True
         event = self._make_event(
@@ -141,15 +140,15 @@ class Observation:
     def _make_event(
         self, kind: EventKind, *, status: int | None, error_type: str, retry_after: float | None
     ) -> Event:
-        assert self._started is not None  # noqa: S101 -- checked by the callers
+        assert self._start_event is not None  # noqa: S101 -- checked by the callers
         return replace(
-            self._started,
+            self._start_event,
             kind=kind,
             attempt=self._attempts,
             attempts=self._attempts,
             status=status,
             error_type=error_type,
-            elapsed=time.perf_counter() - self._began,
+            elapsed=time.perf_counter() - self._start_time,
             retry_after=retry_after,
         )
 
@@ -166,14 +165,14 @@ class Observation:
         return self
 
 
-def _number(value: Any) -> Any:
+def _number_or_none(value: Any) -> Any:
     # A result of user code may hold anything here.
     return value if isinstance(value, int | float) else None
 
 
 UNOBSERVED = Observation()  # the observation of a call that nothing observes
 _current: ContextVar[Observation] = ContextVar("openapi_tools_observation", default=UNOBSERVED)
-current = _current.get  # returns the observation of the call in progress in this task
+current_observation = _current.get  # of the call in progress in this task
 
 
 class Observers:
@@ -191,7 +190,7 @@ class Observers:
         self._redact = redact
         self.subscribers: list[Callable[[Event], object]] = []
         self._telemetry: Telemetry | None = None
-        self._is_absent = False
+        self._is_telemetry_missing = False
         self.is_configured = any(map(os.getenv, _PROVIDERS))
 
     def subscribe(self, function: Callable[[Event], object]) -> Callable[[], None]:
@@ -234,7 +233,7 @@ class Observers:
         return observation
 
     def _find_telemetry(self) -> Telemetry | None:
-        if self._is_absent or not (self.is_configured or TELEMETRY in sys.modules):
+        if self._is_telemetry_missing or not (self.is_configured or TELEMETRY in sys.modules):
             return None
         try:
             self._telemetry = _import_spans().find_telemetry(self._telemetry, self._redact)
@@ -242,7 +241,7 @@ class Observers:
             # The environment names a missing package, which OpenTelemetry logs; or it is too old.
             # Not tried again: a failed import costs milliseconds, and each call would pay for
             # it.
-            self._is_absent = True
+            self._is_telemetry_missing = True
         return self._telemetry
 
     def _url_template(self, operation: Operation) -> str:

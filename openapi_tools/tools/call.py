@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CallOptions:
-    """What only this package asks of a call, beside its arguments and its context.
+    """How this package itself makes a call; users set its arguments and its context.
 
     Attributes:
         wait: Seconds to wait for the end of a long-running operation.
-        address: Of a page or of a long-running operation, in place of the operation's own.
+        address: The URL of a page or a long-running operation; empty for the operation's own URL.
         is_page: The response is one page of several.
-        is_linked: The page before it named its address.
+        is_linked: The previous page named the address.
         is_poll: The request asks for the state of a long-running operation.
     """
 
@@ -42,29 +42,29 @@ DEFAULT_OPTIONS = CallOptions()
 # No repr shows its fields: frames of tracebacks hold calls, and those hold credentials.
 @dataclass(slots=True, eq=False, repr=False)
 class Call:
-    """One call of a tool; each step of `Caller` fills what the next ones need.
+    """One call of a tool; each step of `Caller` fills in what the next ones need.
 
     Attributes:
         tool: The tool that is called.
-        input: The model's arguments as they came.
-        context: As for `OperationTool.execute`.
-        profile: Of the definition that the model saw; None for the tool's own schema.
-        options: Beside arguments and context.
-        id: Of the call, repeated in its result.
-        arguments: They fit the tool's schema; then with those that the configuration adds.
-        redactor: Knows the session's secrets and those of this call.
-        user_credentials: The session's, or the context's over them.
-        user: Whom the context names; empty for nobody.
+        input: The model's arguments, unchecked.
+        context: The context, as `OperationTool.execute` takes it.
+        profile: The profile of the definition that the model saw; None for the tool's own schema.
+        options: How this package itself makes the call.
+        id: The id of the call, which its result repeats.
+        arguments: The checked arguments; later also those that the configuration adds.
+        user: The user that the context names; empty for none.
         wait: Seconds to wait for the end of a long-running operation.
         shaper: Makes the response smaller.
-        returns_all: The result has all items: it is for a program, or one page.
-        most_bytes: Of the response; 0 for what the settings say.
-        idempotency_key: For the header in which the API takes one.
-        changes: What the call changes, where that was read before.
-        credentials: Those of them that the operation needs.
-        request: The last one that was sent.
-        response: To that request.
+        returns_all: The result has all items, as it is for a program or is one page of several.
+        most_bytes: The largest response; 0 for the limit in the settings.
+        idempotency_key: The value of the API's idempotency header.
+        changes: What the call changes, if that was read before approval.
+        request: The last request that was sent.
         follow_up: The reader that found the next page or a long-running operation.
+        redactor: Masks the secrets of the session and of this call.
+        user_credentials: The session's credentials, overridden by those of the context.
+        credentials: The ones among them that the operation needs.
+        response: The response to `request`.
     """
 
     tool: Tool
@@ -89,6 +89,6 @@ class Call:
     response: APIResponse = field(init=False)
 
 
-# The class of a user's tool may override `run`, and give `super().run` a tool call of its own: the
-# options of the call pass such code by.
+# A user's class may override `run` and pass `super().run` a tool call of its own. This variable
+# carries the options of the call past such code.
 guarded_call: ContextVar[Call | None] = ContextVar("openapi_tools_guarded_call", default=None)

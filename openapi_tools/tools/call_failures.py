@@ -59,7 +59,7 @@ def hide_secrets(error: errors.OpenAPIToolsError, call: Call) -> None:
 
 def explain_failure(result: ToolResult, call: Call, session: Session) -> ToolResult:
     """Return an error result with the likely reason, where there is one."""
-    # The server's own words say what it refused, and not what the caller can change.
+    # The server's message says what it refused, not what the caller can change.
     status, error = call.response.status, result.error
     if error is not None and error["type"] == "auth":
         result = _add_reason(result, call.credentials.note or _missing_credential(call))

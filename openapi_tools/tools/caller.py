@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from openapi_tools.common.options import context_value
 from openapi_tools.errors import CallError, DeniedError, OpenAPIToolsError, strip_traceback
-from openapi_tools.observability import TELEMETRY, UNOBSERVED, current
+from openapi_tools.observability import TELEMETRY, UNOBSERVED, current_observation
 from openapi_tools.observability.events import logger as events_logger
 from openapi_tools.redaction import redact_error
 from openapi_tools.requests.builder import describe_files
@@ -57,10 +57,10 @@ logger = logging.getLogger("openapi_tools")
 _UNOBSERVED_CALL = nullcontext()
 _Value = TypeVar("_Value")
 
-_REPAIRED_AT_ONCE = 2_000  # characters of arguments that are repaired within some milliseconds
-_LARGE = 32 * 1024  # bytes that are read in a thread: a few milliseconds' work
-_GRACE = 0.25  # seconds beyond the time of a call to read a response that it cut
-_STORE_GRACE = 5.0  # more than a shared state takes until it gives up
+_MAX_INLINE_REPAIR = 2_000  # characters of arguments; more are repaired in a thread
+_MAX_INLINE_READ = 32 * 1024  # bytes of a response; more take milliseconds, so a thread reads them
+_GRACE = 0.25  # seconds beyond the deadline of a call, to read what had arrived by then
+_STORE_GRACE = 5.0  # longer than a shared state tries before it gives up
 
 
 class Caller:
@@ -68,7 +68,7 @@ class Caller:
 
     Args:
         tool: The tool.
-        session: Of its document; without one a session with the default settings.
+        session: The session of its document; by default a new one with the default settings.
         has_own_steps: The tool's class overrides a step of a call.
     """
 
@@ -121,14 +121,14 @@ class Caller:
         tool, context = self._tool, call.context
 
         async def explain(error: Exception) -> ToolResult:
-            return await self._settle(tool.on_error(error, context))
+            return await self._run_step(tool.on_error(error, context))
 
-        result = await self._settle(self._run_admitted(call), explain)
-        result = await self._settle(tool.on_output(result, context), explain)
+        result = await self._run_step(self._run_after_guardrail(call), explain)
+        result = await self._run_step(tool.on_output(result, context), explain)
         # A guardrail may give one result to many calls.
         return without_secrets(result, self._session.redactor).model_copy()
 
-    async def _run_admitted(self, call: Call) -> ToolResult:
+    async def _run_after_guardrail(self, call: Call) -> ToolResult:
         tool = self._tool
         call.arguments, notes = await self._check_arguments(call)
         tool_call = ToolCall(id=call.id, name=self._name, arguments=call.arguments)
@@ -151,7 +151,7 @@ class Caller:
     async def run_tool_call(self, tool_call: ToolCall, context: Any) -> ToolResult:
         """Call the API without guardrails, as `OperationTool.run` does."""
         call = Call(self._tool, tool_call.arguments, context, id=tool_call.id)
-        # A user's own `run` may call this one several times, at once even: each has its own state.
+        # A user's own `run` may call this one several times, even at once: each needs a `Call`.
         origin = guarded_call.get()
         if origin is None or origin.tool is not self._tool:
             return await self.run(call)
@@ -175,7 +175,7 @@ class Caller:
             else:
                 await choose_response(call, endpoint)
                 write = find_keyed_write(call, endpoint)
-            if settings.dry_run:  # which needs no secret, so none is read
+            if settings.dry_run:  # before secrets are read, as a preview needs none
                 preview = await endpoint.preview_request(call)
                 return add_notes(ToolResult.ok(preview.as_data(), {"dry_run": True}), notes)
             if endpoint.operation.fixed:
@@ -241,7 +241,8 @@ class Caller:
             or observers.is_configured
             or TELEMETRY in sys.modules
             or events_logger.isEnabledFor(logging.DEBUG)
-            or current() is not UNOBSERVED  # whose requests are not those of this call
+            or current_observation()
+            is not UNOBSERVED  # an outer call, which must not get our requests
         ):
             return None
         if self._operation is None:
@@ -262,13 +263,12 @@ class Caller:
         redact_error(error, self._session.redactor)
         return strip_traceback(error)
 
-    async def _settle(
+    async def _run_step(
         self,
         step: Awaitable[Any],
         explain: Callable[[Exception], Awaitable[ToolResult]] | None = None,
     ) -> ToolResult:
-        # Code of the user may take part in the step, so its result is checked and its errors
-        # are caught here.
+        # A step may run code of the user, so its result is checked and its errors are caught.
         try:
             return self._check_result(await step)
         except Exception as error:  # noqa: BLE001 -- as above
@@ -283,9 +283,9 @@ class Caller:
     async def _resume(self, call: Call) -> ToolResult:
         tool = self._tool
         with self._observers.observe(self._name, tool.operation) as observation:
-            result = await self._settle(self.run(call))
+            result = await self._run_step(self.run(call))
             if self._has_own_steps or tool.guards is not None:
-                result = await self._settle(tool.on_output(result, call.context))
+                result = await self._run_step(tool.on_output(result, call.context))
                 result = without_secrets(result, self._session.redactor).model_copy()
             observation.report_result(result)
         return result
@@ -302,7 +302,7 @@ class Caller:
         if not profile and reader.fits_small(small):
             return CheckedArguments(small, [])
         # Strings may hold thousands of values, as JSON text.
-        if measure_value(small).characters > _REPAIRED_AT_ONCE:
+        if measure_value(small).characters > _MAX_INLINE_REPAIR:
             return await asyncio.to_thread(reader.repair, small, profile)
         return reader.repair(small, profile)
 
@@ -339,7 +339,7 @@ class Caller:
             shaper=shaper,
         )
         # JMESPath takes time for large values, and a store of the user's own may be a server's.
-        is_slow = len(response.content) > _LARGE or response.file is not None
+        is_slow = len(response.content) > _MAX_INLINE_READ or response.file is not None
         is_slow = is_slow or (shaper is not None and bool(shaper.fields))
         is_slow = is_slow or settings.files is not None
         result = await self._run_in_thread(call, attempts, read) if is_slow else read()
@@ -362,7 +362,7 @@ class Caller:
     async def _run_in_thread(
         self, call: Call, attempts: Attempts, work: Callable[[], _Value]
     ) -> _Value:
-        # The response is there: a store that hangs for a while does not make it an error.
+        # The response has arrived: a store that hangs for a while must not turn it into an error.
         grace = _GRACE if self._session.settings.files is None else _STORE_GRACE
         try:
             async with asyncio.timeout_at(attempts.deadline + grace):
@@ -391,7 +391,7 @@ class Caller:
 
 
 def read_call_id(value: object) -> str:
-    """Return the call id in an input; empty without one."""
+    """Return the call id in an input; empty if it has none."""
     try:
         return call_id_of(value)
     except Exception:  # the input's class may have code of its own

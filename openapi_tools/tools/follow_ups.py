@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.observability import current
+from openapi_tools.observability import current_observation
 from openapi_tools.requests import find_tool_for_url
 from openapi_tools.responses.error_results import error_text
 from openapi_tools.responses.long_running import FAILED, LongRunningReader
@@ -107,7 +107,7 @@ async def _poll_until_done(
         if loop.time() + delay >= end:
             return result, reader
         status = result.metadata.get("status")
-        current().report_retry(delay, status=status, retry_after=retry_delay)
+        current_observation().report_retry(delay, status=status, retry_after=retry_delay)
         await asyncio.sleep(delay)
         pause = min(2 * pause, _LONGEST_PAUSE)
         # A poll that hangs ends with the caller's time: the operation can be asked for later.

@@ -14,7 +14,7 @@ import httpx
 
 from openapi_tools.common.http_rules import essence, is_json, is_read_request, is_sequential
 from openapi_tools.errors import CallError
-from openapi_tools.observability import UNOBSERVED, current, trace_headers
+from openapi_tools.observability import UNOBSERVED, current_observation, trace_headers
 from openapi_tools.transport.auth_flow import learn_headers, send_with_auth
 from openapi_tools.transport.connection_pool import CERTIFICATE, PROXY, REUSED
 from openapi_tools.transport.content_codings import Decoder, too_large
@@ -203,7 +203,7 @@ class Exchange:
         is_unsent = isinstance(error, unconnected) and is_transient(error)
         is_reused = bool(self.request.extensions.get(REUSED))
         call_error = make_call_error(error, self.request, self._seconds)
-        current().end_attempt(error_type=call_error.kind)
+        current_observation().end_attempt(error_type=call_error.kind)
         return SendFailure(
             call_error,
             is_unsent=is_unsent and not self._redirects,
@@ -222,7 +222,7 @@ class Exchange:
             options["auth"] = None
         if self._options.certificate is not None:
             request.extensions[CERTIFICATE] = self._options.certificate
-        if (observation := current()) is not UNOBSERVED:
+        if (observation := current_observation()) is not UNOBSERVED:
             observation.begin_attempt(request)
         if self._options.traced:
             request.headers.update(trace_headers())
@@ -254,7 +254,7 @@ class Exchange:
         finally:
             if not response.is_closed:
                 await response.aclose()
-        if (observation := current()) is not UNOBSERVED:
+        if (observation := current_observation()) is not UNOBSERVED:
             observation.end_attempt(response)
         # The stream knows the response. This cycle would be left to the garbage collector, and
         # thousands of calls would fill the processor's caches until it runs.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
-from openapi_tools.observability import current
+from openapi_tools.observability import current_observation
 from openapi_tools.transport.exchange import APIResponse, SendFailure
 from openapi_tools.transport.failures import retry_after
 
@@ -60,9 +60,11 @@ def _may_pass(error: CallError) -> bool:
 def report_retry(outcome: APIResponse | SendFailure, delay: float) -> None:
     """Report another attempt after the one that failed."""
     if isinstance(outcome, SendFailure):
-        current().report_retry(delay, error_type=outcome.error.kind)
+        current_observation().report_retry(delay, error_type=outcome.error.kind)
     else:
-        current().report_retry(delay, status=outcome.status, retry_after=_requested_delay(outcome))
+        current_observation().report_retry(
+            delay, status=outcome.status, retry_after=_requested_delay(outcome)
+        )
 
 
 def _requested_delay(outcome: APIResponse | SendFailure) -> float | None:

@@ -37,7 +37,7 @@ from servers.recorder import CannedResponse
 from openapi_tools import DeniedError, Select, Settings, ToolResult, __version__, load_tools
 from openapi_tools.errors import SettingsError
 from openapi_tools.model import Operation
-from openapi_tools.observability import UNOBSERVED, Observers, current
+from openapi_tools.observability import UNOBSERVED, Observers, current_observation
 from openapi_tools.observability.events import Event
 
 ID = {"name": "petId", "in": "path", "required": True, "schema": {"type": "integer"}}
@@ -365,7 +365,7 @@ async def test_a_call_from_a_guardrail_is_reported_by_its_own_observers_only(
     assert [span.parent.span_id for span in inner] == [outer.context.span_id] * observed
     calls = [span.context.span_id for span in sdk.calls]
     assert [span.parent.span_id for span in sdk.requests] == calls
-    assert current() is UNOBSERVED
+    assert current_observation() is UNOBSERVED
 
 
 async def test_concurrent_calls_do_not_mix_their_spans(recorder, sdk):
