@@ -1,4 +1,4 @@
-"""Every exception of the package, and parts of messages: counts, names, a missing extra.
+"""Every exception of the package, and helpers that word parts of messages.
 
 Loading and generating raise; calling a tool never does: its errors become error results.
 """
@@ -30,7 +30,7 @@ ErrorType = Literal[
 ]
 """The types of error in a result, for programs to act on."""
 ERROR_TYPES: tuple[str, ...] = get_args(ErrorType)
-_NAME = "openapi-tools"
+_DISTRIBUTION = "openapi-tools"
 
 
 class OpenAPIToolsError(Exception):
@@ -66,7 +66,7 @@ class DocumentError(OpenAPIToolsError):
         return f"{self.source + pointer or 'document'}: {self.reason}"
 
 
-class InvalidDocument(DocumentError):  # noqa: N818 -- the names are public promises
+class InvalidDocument(DocumentError):  # noqa: N818 -- the names are public
     """The document is not an OpenAPI document, or violates the rules of its version."""
 
 
@@ -150,7 +150,7 @@ class CallError(OpenAPIToolsError):
         return error
 
     def leave_out_folder(self) -> None:
-        """Change the reason: of the file that it names, the name only."""
+        """Name the file in the reason without its folder."""
         if self.path:
             name = self.path.replace("\\", "/").rpartition("/")[2]
             for spelling in (self.path, repr(self.path)[1:-1]):
@@ -164,7 +164,7 @@ class DeniedError(CallError):
         super().__init__("denied", reason)
 
 
-class PendingApproval(DeniedError):  # noqa: N818 -- an answer that is yet to come
+class PendingApproval(DeniedError):  # noqa: N818 -- no failure yet
     """A call waits for an approval that comes with a later request.
 
     An `approve` raises it; a program pauses then, and goes on with that request.
@@ -176,7 +176,7 @@ class SettingsError(OpenAPIToolsError):
 
 
 class CredentialsError(SettingsError):
-    """Credentials that do not match the document or are missing in a call; without their values.
+    """Credentials do not match the document or are missing; the message never has their values.
 
     Attributes:
         scheme: Name of the security scheme.
@@ -191,7 +191,7 @@ class MissingExtraError(OpenAPIToolsError, ImportError):
     """The package of an extra is not installed.
 
     Attributes:
-        extra: The extra of this package that brings it.
+        extra: The extra of this package that installs it.
     """
 
     def __init__(self, reason: str, *, extra: str = "") -> None:
@@ -204,8 +204,8 @@ def format_count(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-def list_names(names: Iterable[str]) -> str:
-    """Return a clause of the names to choose from: `"expected body"`, `"expected one of a, b"`."""
+def describe_choices(names: Iterable[str]) -> str:
+    """Return what a message expected: `"expected body"`, or `"expected one of a, b"`."""
     listed = list(names)
     if len(listed) > 1:
         return f"expected one of {', '.join(listed)}"
@@ -228,12 +228,12 @@ def require_extra(extra: str) -> Iterator[None]:
 
 
 def missing_extra_error(package: str | None, extra: str) -> MissingExtraError:
-    """Return the error for a package that an extra brings, with the command that installs it."""
+    """Return the error for a missing package, with the command that installs its extra."""
     return MissingExtraError(f"{package} is not installed: {install_command(extra)}", extra=extra)
 
 
 def install_command(extra: str) -> str:
-    """Return the command that adds an extra, from the place where this package came from.
+    """Return the command that adds an extra, from where this package was installed.
 
     Spec: PEP 610 (`direct_url.json`); PEP 508, for the form `name[extra] @ url`.
     """
@@ -241,15 +241,15 @@ def install_command(extra: str) -> str:
 
     origin: dict[str, dict[str, str]] = {}
     with suppress(metadata.PackageNotFoundError):
-        text = metadata.distribution(_NAME).read_text("direct_url.json")
+        text = metadata.distribution(_DISTRIBUTION).read_text("direct_url.json")
         origin = json.loads(text or "{}")
     url = str(origin.get("url", ""))
     if origin.get("dir_info", {}).get("editable"):
         return f"pip install --editable {quote(f'{unquote(urlsplit(url).path)}[{extra}]')}"
-    control = origin.get("vcs_info", {}).get("vcs")
-    address = f"{control}+{url}" if control else url
-    place = f" @ {address}" if url else ""
-    return f"pip install {quote(f'{_NAME}[{extra}]{place}')}"
+    vcs = origin.get("vcs_info", {}).get("vcs")
+    address = f"{vcs}+{url}" if vcs else url
+    suffix = f" @ {address}" if url else ""
+    return f"pip install {quote(f'{_DISTRIBUTION}[{extra}]{suffix}')}"
 
 
 class NotPicklableError(OpenAPIToolsError, TypeError):

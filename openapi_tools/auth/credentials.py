@@ -200,7 +200,7 @@ class Credentials:
         """
         requirement = self._choose_requirement(operation)
         credentials = self._select_credentials(requirement)
-        if (credentials or policy.client_brings) and not policy.allows_server:
+        if (credentials or policy.client_adds_credentials) and not policy.allows_server:
             is_required = (
                 {} not in operation.security if operation.security else bool(self._user_schemes)
             )
@@ -209,7 +209,7 @@ class Credentials:
             reason = f"{policy.describe_refusal()} The request was not sent."
             raise CallError("credentials", reason)
         if not credentials:
-            if requirement is None and not policy.lenient and not policy.client_brings:
+            if requirement is None and not policy.lenient and not policy.client_adds_credentials:
                 reason = self.describe_missing(operation, "; the request was not sent")
                 raise CallError("credentials", reason)
             return NO_CREDENTIALS
@@ -231,7 +231,7 @@ class Credentials:
         """Return the credentials of a call with `***` for every value; fetches nothing."""
         requirement = self._choose_requirement(operation)
         credentials = self._select_credentials(requirement)
-        if (credentials or policy.client_brings) and not policy.allows_server:
+        if (credentials or policy.client_adds_credentials) and not policy.allows_server:
             return CallCredentials(note=policy.describe_refusal())
         if requirement is None and not credentials:
             return CallCredentials(note=self.describe_missing(operation))

@@ -19,7 +19,7 @@ class OriginPolicy:
         origins: Where credentials may go.
         source: The origin of the document's URL.
         lenient: The call may be sent without credentials.
-        client_brings: The user's client adds credentials by itself.
+        client_adds_credentials: The user's client adds credentials by itself.
         is_named: The setting `credential_origins` names the origins.
     """
 
@@ -27,7 +27,7 @@ class OriginPolicy:
     origins: frozenset[str]
     source: str = ""
     lenient: bool = False
-    client_brings: bool = False
+    client_adds_credentials: bool = False
     is_named: bool = False
 
     @property

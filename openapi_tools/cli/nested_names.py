@@ -14,7 +14,7 @@ import click
 
 from openapi_tools.common.json_values import as_dict, as_list, follow_references
 from openapi_tools.common.options import close_names
-from openapi_tools.errors import list_names
+from openapi_tools.errors import describe_choices
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -89,7 +89,7 @@ def find_location(typed: str, schema: dict[str, Any], names: Mapping[str, str]) 
     name = names.get(name, name)
     if name not in properties:
         close = close_names(name, properties)
-        hint = f"; {list_names(properties)}." if close == "." else close
+        hint = f"; {describe_choices(properties)}." if close == "." else close
         raise click.UsageError(f"unknown argument {name!r:.100}{hint}")
     location = Location((name,), properties[name])
     while rest:
@@ -201,7 +201,7 @@ def _property_schema(
     schemas = [branch["additionalProperties"] for branch in branches if _is_open(branch)]
     if not schemas and declared:
         close = close_names(key, declared)
-        hint = f"; {list_names(sorted(declared))}." if close == "." else close
+        hint = f"; {describe_choices(sorted(declared))}." if close == "." else close
         raise click.UsageError(f"{parent.name} has no property {key!r:.60}{hint}")
     return _join_schemas(schema for schema in schemas if isinstance(schema, dict))
 

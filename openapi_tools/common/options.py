@@ -17,7 +17,7 @@ from openapi_tools.common.setting_fields import (
     holds_paths,
     setting_names,
 )
-from openapi_tools.errors import CredentialsError, SettingsError, list_names
+from openapi_tools.errors import CredentialsError, SettingsError, describe_choices
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,7 +54,7 @@ def check_keys(mapping: Any, allowed: tuple[str, ...] | None, name: str) -> dict
         raise SettingsError(f"{name}: must be a mapping by name, not {type_name(mapping)}.")
     for key in mapping:
         if allowed is not None and key not in allowed:
-            raise SettingsError(f"{name}: unknown key {key!r:.60}; {list_names(allowed)}.")
+            raise SettingsError(f"{name}: unknown key {key!r:.60}; {describe_choices(allowed)}.")
     return dict(mapping)
 
 

@@ -181,7 +181,7 @@ class Fetcher:
             address,
             self._origins or frozenset(),
             lenient=True,
-            client_brings=self._client_identifies,
+            client_adds_credentials=self._client_identifies,
         )
 
     def _fetch_once(

@@ -100,7 +100,7 @@ def load_tools(
     except errors.OpenAPIToolsError as error:
         # Tracebacks may show local variables, which here hold secrets.
         source, credentials, overlays, members = "", None, (), {}
-        raise errors.strip_traceback(error)  # noqa: B904 -- the same one
+        raise errors.strip_traceback(error)  # noqa: B904 -- the same exception
 
 
 def load_with_record(
@@ -111,8 +111,8 @@ def load_with_record(
     Args:
         config: The configuration.
         overrides: Single settings, which override those of the configuration.
-        record: Gets the responses of servers, or has them from the same load in another process;
-            None without one.
+        record: Stores the responses of servers, or replays those of the same load in another
+            process; None to do neither.
     """
     options = LoadOptions(None, make_settings(None, overrides), None)
     return load_by_options(options, None, config, record=record)
@@ -132,7 +132,7 @@ def load_by_options(
         options: How the document is read.
         select: Which operations become tools; None for all.
         config: A configuration; None for that of the options' source, if it is one.
-        loop: An event loop of another thread, which fetches the document.
+        loop: The event loop of another thread that fetches the document.
         record: As for `load_with_record`.
     """
     if select is not None:
@@ -176,12 +176,12 @@ def _load_through_cache(reader: DocumentReader) -> Toolset:
         return _load_and_write_copy(reader, document_cache, lookup)
     try:
         document = reader.make_document(lookup.entry, lookup.remarks)
-        if (personal := reader.read_as_user(document)) is document:
+        if (user_document := reader.read_as_user(document)) is document:
             operations = lookup.file.operations(document)._replace(derived_file=lookup.derived_file)
             return make_toolset(operations, reader.options.credentials, reader.options.client)
-    except errors.DocumentError:  # only valid documents are cached: this copy was changed
-        personal = reader.read()
-    operations = find_operations(personal, strict=False)
+    except errors.DocumentError:  # only valid documents are cached, so this copy was changed
+        user_document = reader.read()
+    operations = find_operations(user_document, strict=False)
     return make_toolset(operations, reader.options.credentials, reader.options.client)
 
 
@@ -189,13 +189,13 @@ def _load_and_write_copy(
     reader: DocumentReader, document_cache: DocumentCache, lookup: CacheLookup
 ) -> Toolset:
     document = reader.parse(lookup.source)
-    personal = reader.read_as_user(document)
-    operations = find_operations(personal, strict=False)
+    user_document = reader.read_as_user(document)
+    operations = find_operations(user_document, strict=False)
     # The cache does not know users, so a document for one user is not cached.
-    if personal is document:
+    if user_document is document:
         operations = operations._replace(derived_file=lookup.derived_file)
     toolset = make_toolset(operations, reader.options.credentials, reader.options.client)
-    if personal is document:
+    if user_document is document:
         tools = [tool.facts for tool in toolset if isinstance(tool, LoadedTool)]
         document_cache.write_copy(lookup, operations._replace(tools=tools))
     return toolset
@@ -208,22 +208,24 @@ def make_toolset(
     *,
     hides_keys: bool = True,
 ) -> Toolset:
-    """Return the tools of a document; errors are as of `load_tools`.
+    """Return the tools of a document; raise as `load_tools` does.
 
     Args:
-        operations: Those that become tools.
-        credentials: By scheme name.
+        operations: The operations that become tools.
+        credentials: The credentials by scheme name.
         client: The user's HTTP client.
-        hides_keys: Whether parameters that credentials fill are no arguments.
+        hides_keys: Whether to leave out the arguments that credentials fill.
     """
     document = operations.document
     session = _open_session(document, credentials, client)
-    has_filled = hides_keys and (bool(credentials) or client is not None)
-    filled = session.filled_parameters if has_filled else frozenset[tuple[str, str]]()
+    may_fill = hides_keys and (bool(credentials) or client is not None)
+    filled = session.filled_parameters if may_fill else frozenset[tuple[str, str]]()
     derived_file = operations.derived_file
-    if derived_file is not None and filled:  # the same document has other arguments
+    if derived_file is not None and filled:  # its tools have fewer arguments
         derived_file = derived_file.with_form(repr(sorted(filled)))
-    advice = list(_session_warnings(operations, session, has_credentials=bool(credentials)))
+    session_warnings = list(
+        _session_warnings(operations, session, has_credentials=bool(credentials))
+    )
     number = len(operations.tools) + len(operations.skipped)
     counts = {"operations": number, "skipped": len(operations.skipped)}
     info = DocumentInfo(
@@ -233,7 +235,7 @@ def make_toolset(
                 *document.remarks,
                 *document.retriever.warnings,
                 *operations.warnings(),
-                *advice,
+                *session_warnings,
             )
         ),
         security_schemes=document.security.schemes,
@@ -244,7 +246,7 @@ def make_toolset(
         info=lambda: materialize(document.root.get("info")),
     )
     builder = ToolBuilder(document, session, filled)
-    # Operations from the cache have endless nodes, all None.
+    # For operations from the cache, `nodes` repeats None without end.
     tools = map(LoadedTool, operations.tools, repeat(builder), operations.nodes)
     return Toolset(tools, session, info)
 
@@ -280,7 +282,7 @@ def _session_warnings(
     if not operations.tools and not operations.skipped:
         name = document.entry.name or "the document"
         yield f"{name}: it has no operations, so there are no tools."
-    if has_credentials or session.client_brings:
+    if has_credentials or session.client_adds_credentials:
         with suppress(errors.CallError):  # it has no usable server
             if not (bounds := session.home_policy()).allows_server:
                 yield bounds.describe_refusal()

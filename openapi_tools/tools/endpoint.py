@@ -155,7 +155,7 @@ class Endpoint:
     def send_options(self, call: Call) -> SendOptions:
         """Return how the request is sent; most calls share the options."""
         auth, is_poll, key = call.credentials.auth, call.options.is_poll, call.idempotency_key
-        has_auth = auth.httpx_auth is not None or self.session.client_brings
+        has_auth = auth.httpx_auth is not None or self.session.client_adds_credentials
         is_usual = not (has_auth or auth.certificate or key or self.files or call.user)
         if is_usual and not (call.most_bytes or (is_poll and self.options.caches)):
             return self.options

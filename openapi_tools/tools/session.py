@@ -60,7 +60,7 @@ class Session:
     provenance: Provenance
     schemes: Mapping[str, SecurityScheme] = field(default_factory=dict)  # of the document
     client: Client | None = None
-    client_brings: bool = False  # the user's client sends credentials itself
+    client_adds_credentials: bool = False  # the user's client sends credentials itself
     check_exchange: Callable[[httpx.Request, APIResponse], list[str]] | None = None
     recorder: ExchangeRecorder | None = None
     has_responded: bool = False  # the server has responded with another status than 404
@@ -170,7 +170,7 @@ class Session:
             self.origins,
             self.provenance.origin,
             lenient=self.settings.anonymous or self.settings.dry_run,
-            client_brings=self.client_brings,
+            client_adds_credentials=self.client_adds_credentials,
             is_named=self.settings.credential_origins is not None,
         )
 
@@ -269,7 +269,7 @@ def open_session(
         provenance=provenance,
         schemes=schemes or {},
         client=client,
-        client_brings=has_identity(client),
+        client_adds_credentials=has_identity(client),
         recorder=ExchangeRecorder(settings.record) if settings.record is not None else None,
     )
     if credentials is not None:

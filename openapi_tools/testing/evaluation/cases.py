@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 from openapi_tools.common.json_values import join_pointer
 from openapi_tools.common.options import close_names, type_name
 from openapi_tools.common.setting_fields import DEFAULT_SETTINGS
-from openapi_tools.errors import DocumentError, InvalidCases, format_count, list_names
+from openapi_tools.errors import DocumentError, InvalidCases, describe_choices, format_count
 from openapi_tools.loading.source import parse_document, read_file
 from openapi_tools.testing.evaluation.case_tables import (
     CaseFile,
@@ -98,7 +98,7 @@ def _describe_fault(fault: Any, keys: tuple[int | str, ...]) -> str:
         table = _TABLES[names[-1]] if names else CaseFile
         allowed = [field.alias or name for name, field in table.model_fields.items()]
         close = close_names(keys[-1], allowed)
-        return f"unknown key{f'; {list_names(allowed)}.' if close == '.' else close}"
+        return f"unknown key{f'; {describe_choices(allowed)}.' if close == '.' else close}"
     if kind in _KINDS:
         return f"this must be {_KINDS[kind]}."
     text = str(fault["msg"]).removeprefix("Value error, ")

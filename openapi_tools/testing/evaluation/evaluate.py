@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.common.options import type_name
-from openapi_tools.errors import SettingsError, list_names
+from openapi_tools.errors import SettingsError, describe_choices
 from openapi_tools.testing.evaluation.cases import read_cases, resolve_cases
 from openapi_tools.testing.evaluation.runner import MODES, CaseRun, CaseRunner
 
@@ -169,7 +169,7 @@ async def evaluate(
         MissingExtraError: openapi-core, or for `code` the sandbox, is not installed.
     """
     if mode not in MODES:
-        raise SettingsError(f"mode: {list_names(MODES)}, not {mode!r:.40}.")
+        raise SettingsError(f"mode: {describe_choices(MODES)}, not {mode!r:.40}.")
     if not callable(model):
         raise SettingsError(f"model: expected a function, not {type_name(model)}.")
     if repeat < 1 or seconds <= 0:
