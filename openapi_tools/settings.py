@@ -26,14 +26,14 @@ from openapi_tools.state.file_protocols import FileStore
 if TYPE_CHECKING:
     from openapi_tools.state.shared_state import SharedState
 
-_USER = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*@")
-_HOST = re.compile(r"[^\s:/?#@]+(:[0-9]+)?(/[^\s@]*)?")
-_EXCERPT = 60  # characters of a value in a message
-_TAKEN = frozenset(
+_URL_WITH_USER = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*@")
+_HOST_AND_PATH = re.compile(r"[^\s:/?#@]+(:[0-9]+)?(/[^\s@]*)?")
+_EXCERPT_LENGTH = 60  # characters of a value in a message
+_RESERVED_HEADERS = frozenset(
     {"authorization", "connection", "content-length", "content-type", "cookie", "host"}
 )
 _ORIGIN = re.compile(r"https?://[^\s/?#@]+/?", re.IGNORECASE)
-_APPROVED = re.compile(r"writes|destructive|all|x-.+")
+_APPROVAL_RULE = re.compile(r"writes|destructive|all|x-.+")
 
 
 _Path = str | os.PathLike[str]
@@ -132,17 +132,22 @@ class Settings(SettingFields, BaseModel):
     def _check_base_url(cls, url: str | None) -> str | None:
         if url is None:
             return url
-        if _USER.match(url):
+        if _URL_WITH_USER.match(url):
             reason = "a URL must not contain a user or a password; pass credentials instead"
             raise ValueError(f"{reason} (the part before the @ is not shown here).")
         if WEB_URL.match(url):
             return url
-        excerpt = "" if "@" in url else f" {url[:_EXCERPT]!r}"  # a password may precede an @
-        hint = f"; did you mean 'http://{url[:_EXCERPT]}'?" if _HOST.fullmatch(url) else "."
+        excerpt = "" if "@" in url else f" {url[:_EXCERPT_LENGTH]!r}"  # a password may precede an @
+        hint = (
+            f"; did you mean 'http://{url[:_EXCERPT_LENGTH]}'?"
+            if _HOST_AND_PATH.fullmatch(url)
+            else "."
+        )
         raise ValueError(f"the URL{excerpt} must begin with http:// or https://{hint}")
 
     @field_validator(
-        *("credential_origins", "drop"),
+        "credential_origins",
+        "drop",
         mode="before",
         json_schema_input_type=str | tuple[str, ...] | None,
     )
@@ -171,12 +176,12 @@ class Settings(SettingFields, BaseModel):
         if not is_mapping:
             example = '{"sticky": ["pin"]}'
             message = f"expected true, false or words with their synonyms, such as {example}"
-            raise ValueError(f"{message}, not {value!r:.{_EXCERPT}}.")
+            raise ValueError(f"{message}, not {value!r:.{_EXCERPT_LENGTH}}.")
         synonyms = _wrap_values(dict(value))
         for word, listed in synonyms.items():
             is_list = isinstance(listed, list | tuple)
             if not is_list or not all(isinstance(synonym, str) for synonym in listed):
-                raise ValueError(f"{word!r:.{_EXCERPT}} needs a word or a list of words.")
+                raise ValueError(f"{word!r:.{_EXCERPT_LENGTH}} needs a word or a list of words.")
         return synonyms
 
     @field_validator("drop")
@@ -191,12 +196,12 @@ class Settings(SettingFields, BaseModel):
     def _check_media_types(
         cls, kinds: tuple[str, ...] | dict[str, tuple[str, ...]]
     ) -> tuple[str, ...] | dict[str, tuple[str, ...]]:
-        # In a list, a wildcard is a preference; those of a tool are sent as they are.
+        # In a list, a wildcard is a preference; the media types of a tool are sent as they are.
         for name, listed in kinds.items() if isinstance(kinds, dict) else ():
             invalid = [kind for kind in listed if not is_media_type(kind) or is_wildcard(kind)]
             if invalid or not listed:
-                excerpt = f"{invalid[0]!r:.{_EXCERPT}}" if invalid else "none"
-                raise ValueError(f"{name!r:.{_EXCERPT}} needs a media type, not {excerpt}.")
+                excerpt = f"{invalid[0]!r:.{_EXCERPT_LENGTH}}" if invalid else "none"
+                raise ValueError(f"{name!r:.{_EXCERPT_LENGTH}} needs a media type, not {excerpt}.")
         return kinds
 
     @field_validator("embed")
@@ -209,12 +214,12 @@ class Settings(SettingFields, BaseModel):
     @field_validator("credential_origins")
     @classmethod
     def _check_origins(cls, origins: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        # A path would promise that only requests below it get the credentials.
+        # A path is refused: it would promise that only requests below it get the credentials.
         if origins is None:
             return None
         for origin in origins:
             if not _ORIGIN.fullmatch(origin):
-                excerpt = "this" if "@" in origin else f"{origin[:_EXCERPT]!r}"
+                excerpt = "this" if "@" in origin else f"{origin[:_EXCERPT_LENGTH]!r}"
                 reason = f"{excerpt} is not an origin"
                 raise ValueError(f"{reason}; write https://host or https://host:port.")
         return tuple(origin.rstrip("/") for origin in origins)
@@ -252,16 +257,16 @@ class Settings(SettingFields, BaseModel):
     @field_validator("idempotency_header")
     @classmethod
     def _check_header(cls, name: str | None) -> str | None:
-        if name is not None and name.lower() in _TAKEN:
+        if name is not None and name.lower() in _RESERVED_HEADERS:
             raise ValueError(f"{name!r} is a header that HTTP itself defines; name another.")
         return name
 
     @field_validator("approve_for")
     @classmethod
     def _check_approve_for(cls, rule: str | Callable[..., Any]) -> str | Callable[..., Any]:
-        if isinstance(rule, str) and not _APPROVED.fullmatch(rule):
+        if isinstance(rule, str) and not _APPROVAL_RULE.fullmatch(rule):
             choices = "'writes', 'destructive', 'all', the name of an x- extension"
-            reason = f"{rule[:_EXCERPT]!r} does not name calls to approve"
+            reason = f"{rule[:_EXCERPT_LENGTH]!r} does not name calls to approve"
             raise ValueError(f"{reason}; expected {choices}, or a function of the tool.")
         return rule
 
@@ -273,8 +278,8 @@ def _wrap_values(value: Any) -> Any:
 
 
 def _describe_fault(fault: Mapping[str, Any]) -> str:
-    # The message has the value of a known setting only: of others, nobody knows what is secret.
-    name = ".".join(str(step)[:_EXCERPT] for step in fault["loc"])
+    # Only the value of a known setting is shown: that of an unknown one may be a secret.
+    name = ".".join(str(step)[:_EXCERPT_LENGTH] for step in fault["loc"])
     message = str(fault["msg"])
     if fault["type"] == "extra_forbidden":
         return describe_unknown_setting(name, most=1)
@@ -282,5 +287,5 @@ def _describe_fault(fault: Mapping[str, Any]) -> str:
         return f"{name}: {message.removeprefix('Value error, ')}"
     value = fault["input"]
     # A URL may hold a password, whatever type it has.
-    excerpt = type(value).__name__ if name == "base_url" else f"{value!r:.{_EXCERPT}}"
+    excerpt = type(value).__name__ if name == "base_url" else f"{value!r:.{_EXCERPT_LENGTH}}"
     return f"{name}: {message[:1].lower()}{message[1:]}, not {excerpt}."
