@@ -34,7 +34,7 @@ def count_changes(old: ToolRecord, new: ToolRecord, schemes: Sequence[Difference
     descriptions = [part for part in schema if part.what in _WORDS] + differences.get(
         "description", []
     )
-    changed = {split_pointer(part.place)[:1] for part in schema if part.what not in _WORDS}
+    changed = {split_pointer(part.pointer)[:1] for part in schema if part.what not in _WORDS}
     arguments = {keys[0] for keys in changed if keys} & before.keys() & after.keys()
     counts = [
         (len(after.keys() - before.keys()), "argument", "added"),

@@ -5,7 +5,8 @@ removed and required properties, types, enums, bounds and alternatives; other ch
 break.
 
 An object that describes some properties and says nothing of others is read as if callers send no
-others, so a new optional property breaks no caller; it is read literally beside alternatives.
+others, so a new optional property breaks no caller. Beside alternatives it is read literally, as
+callers may send what another alternative describes.
 
 Spec: JSON Schema 2020-12, Core, section 10; Validation, section 6.
 """
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     Schema = dict[str, Any]
     Rule = Callable[[Schema, Any], bool]
 
-NO_LONGER, ALSO = "no longer allowed:", "also allowed now:"  # values of an enum, which follow
+REMOVED_VALUES, ADDED_VALUES = "no longer allowed:", "also allowed now:"  # of an enum
 MISSING = object()  # the value of an absent keyword
 MOST_DIFFERENCES = 100  # further ones of a pair of schemas are left out
 
@@ -45,7 +46,7 @@ _MOST_REFERENCES = 100
 class Difference(NamedTuple):
     """A difference at a JSON Pointer: `what` differs (`maximum`), or happened (`is new`)."""
 
-    place: str
+    pointer: str
     what: str
     breaking: bool
     before: Any = MISSING
@@ -97,7 +98,7 @@ class _SchemaComparison:
         self._harmless[key] = ()  # recursive schemas describe finite values
         self._level += 1
         ordered = sorted(
-            self._compare_pair(old, new, strict=strict), key=lambda ordered: not ordered.breaking
+            self._compare_pair(old, new, strict=strict), key=lambda each: not each.breaking
         )
         self._level -= 1
         differences = tuple(ordered[:MOST_DIFFERENCES])
@@ -116,7 +117,7 @@ class _SchemaComparison:
         )
         yield from _keyword_differences(annotations, new_annotations)
         if before is None or after is None or self._level > _MOST_LEVELS:
-            yield from self._unless_equal(_CHANGED, old, new)
+            yield from self._require_equal(_CHANGED, old, new)
         elif before.get("not") == {}:
             if after.get("not") != {}:
                 yield Difference("", "is allowed now", breaking=False)
@@ -135,20 +136,20 @@ class _SchemaComparison:
                 if not (fits_a_branch and difference.breaking)
             )
 
-    def _unless_equal(self, what: str, old: Any, new: Any) -> Iterator[Difference]:
+    def _require_equal(self, what: str, old: Any, new: Any) -> Iterator[Difference]:
         before, after = map(_text_with_definitions, (old, new), self._roots)
         if before is None or before != after:
             yield Difference("", what, breaking=True)
 
     def _compare_keywords(self, old: Schema, new: Schema, *, strict: bool) -> Iterator[Difference]:
-        is_shaped = all(
+        has_valid_types = all(
             isinstance(schema[key], kind)
             for schema in (old, new)
-            for key, kind in _SHAPES.items()
+            for key, kind in _VALUE_TYPES.items()
             if key in schema
         )
-        if not is_shaped or not _WHOLE.isdisjoint([*old, *new]):
-            yield from self._unless_equal(_CHANGED, old, new)
+        if not has_valid_types or not _INTERDEPENDENT.isdisjoint([*old, *new]):
+            yield from self._require_equal(_CHANGED, old, new)
             return
         yield from _rule_differences(old, new)
         if "object" in _types_of_schema(old):
@@ -162,7 +163,7 @@ class _SchemaComparison:
             yield from self._compare_properties(old, new, strict=strict)
         if "array" in _types_of_schema(old):
             items = self.compare(old.get("items", True), new.get("items", True), strict=strict)
-            yield from _place_below("/*", items)
+            yield from _prefix_pointers("/*", items)
         yield from self._compare_alternatives(old, new, strict=strict)
         for keyword in {**new, **old}:
             if keyword in _NARROWING and keyword not in new:
@@ -170,30 +171,34 @@ class _SchemaComparison:
                 yield Difference("", f"{keyword} is {became}", breaking=False)
             elif keyword not in _COMPARED and not _is_annotation(keyword):
                 values = ({keyword: schema.get(keyword)} for schema in (old, new))
-                yield from self._unless_equal(f"{keyword} {_CHANGED}", *values)
+                yield from self._require_equal(f"{keyword} {_CHANGED}", *values)
 
     def _compare_properties(
         self, old: Schema, new: Schema, *, strict: bool
     ) -> Iterator[Difference]:
         before, after = old.get("properties", {}), new.get("properties", {})
         old_rest, new_rest = (schema.get("additionalProperties", True) for schema in (old, new))
-        is_never_sent = bool(not strict and before and _OPEN.isdisjoint(old))
+        is_never_sent = bool(not strict and before and _DESCRIBES_OTHERS.isdisjoint(old))
         for name in {**after, **before}:
-            place = pointer_token(name)
+            pointer = pointer_token(name)
             if name in before and name in after:
-                yield from _place_below(
-                    place, self.compare(before[name], after[name], strict=strict)
+                yield from _prefix_pointers(
+                    pointer, self.compare(before[name], after[name], strict=strict)
                 )
             elif name in before and new_rest is False:
-                yield Difference(place, "is gone", breaking=before[name] is not False)
+                yield Difference(pointer, "is gone", breaking=before[name] is not False)
             elif name in before:
-                yield Difference(place, "is no longer described", breaking=False)
-                yield from _place_below(place, self.compare(before[name], new_rest, strict=strict))
+                yield Difference(pointer, "is no longer described", breaking=False)
+                yield from _prefix_pointers(
+                    pointer, self.compare(before[name], new_rest, strict=strict)
+                )
             elif is_never_sent or old_rest is False:
-                yield Difference(place, "is new", breaking=False)
+                yield Difference(pointer, "is new", breaking=False)
             else:
-                yield from _place_below(place, self.compare(old_rest, after[name], strict=strict))
-        for difference in _place_below("/*", self.compare(old_rest, new_rest, strict=True)):
+                yield from _prefix_pointers(
+                    pointer, self.compare(old_rest, after[name], strict=strict)
+                )
+        for difference in _prefix_pointers("/*", self.compare(old_rest, new_rest, strict=True)):
             yield difference._replace(breaking=difference.breaking and not is_never_sent)
 
     def _compare_alternatives(
@@ -202,19 +207,17 @@ class _SchemaComparison:
         before, after = as_list(old.get("anyOf")), as_list(new.get("anyOf"))
         if not after:
             return
-        olds = before or as_list(old.get("oneOf")) or [old]
-        inner = strict or not {"properties", "$ref", "allOf"}.isdisjoint(old)
-        for index, branch in enumerate(olds):
-            # The alternative at the same place is the likeliest, and explains a difference best.
+        old_branches = before or as_list(old.get("oneOf")) or [old]
+        is_strict = strict or not {"properties", "$ref", "allOf"}.isdisjoint(old)
+        for index, branch in enumerate(old_branches):
+            # The alternative at the same index is the likeliest, and explains a difference best.
             choices = after[index : index + 1] + after
-            candidates = (self.compare(branch, choice, strict=inner) for choice in choices)
-            differences_of_fit = next(
-                (differences for differences in candidates if not _is_breaking(differences)), None
-            )
-            if differences_of_fit is not None:
-                yield from differences_of_fit
-            elif len(olds) == len(after):
-                yield from self.compare(branch, after[index], strict=inner)
+            candidates = (self.compare(branch, choice, strict=is_strict) for choice in choices)
+            harmless = next((each for each in candidates if not _is_breaking(each)), None)
+            if harmless is not None:
+                yield from harmless
+            elif len(old_branches) == len(after):
+                yield from self.compare(branch, after[index], strict=is_strict)
             else:
                 yield Difference("", "an alternative was removed or is stricter", breaking=True)
         if before and len(after) > len(before):
@@ -226,8 +229,8 @@ def _is_breaking(differences: Iterable[Difference]) -> bool:
     return any(part.breaking for part in differences)
 
 
-def _place_below(place: str, differences: Iterable[Difference]) -> Iterator[Difference]:
-    return (difference._replace(place=place + difference.place) for difference in differences)
+def _prefix_pointers(prefix: str, differences: Iterable[Difference]) -> Iterator[Difference]:
+    return (each._replace(pointer=prefix + each.pointer) for each in differences)
 
 
 def _is_annotation(keyword: object) -> bool:
@@ -269,9 +272,9 @@ def _rule_differences(old: Schema, new: Schema) -> Iterator[Difference]:
             _values_not_in(difference.after, difference.before),
         )
         if removed or difference.breaking:
-            yield Difference("", NO_LONGER, difference.breaking, before=removed)
+            yield Difference("", REMOVED_VALUES, difference.breaking, before=removed)
         if added:
-            yield Difference("", ALSO, breaking=False, after=added)
+            yield Difference("", ADDED_VALUES, breaking=False, after=added)
 
 
 def _values_not_in(values: list[Any], excluded: list[Any]) -> list[Any]:
@@ -360,16 +363,17 @@ _ANNOTATIONS = {
     *("$comment", "$schema", "contentMediaType", "contentSchema", "default", "deprecated"),
     *("description", "example", "examples", "readOnly", "title", "writeOnly"),
 }
-_SHAPES: dict[str, type | tuple[type, ...]] = {
+_VALUE_TYPES: dict[str, type | tuple[type, ...]] = {
     "properties": dict,
     **dict.fromkeys(("anyOf", "required"), list),
     **dict.fromkeys(("additionalProperties", "items"), (dict, bool)),
 }
-_COMPARED = {*_SHAPES, *_RULES, "$defs", "definitions"}
+_COMPARED = {*_VALUE_TYPES, *_RULES, "$defs", "definitions"}
 # Keywords that change what their neighbours mean: schemas with them must be equal.
-_WHOLE = {"patternProperties", "prefixItems", "unevaluatedItems", "unevaluatedProperties"}
-_NARROWING = {  # keywords that only refuse: a schema without them permits more
+_INTERDEPENDENT = {"patternProperties", "prefixItems", "unevaluatedItems", "unevaluatedProperties"}
+# Keywords that only refuse: a schema without them permits more.
+_NARROWING = {
     *("$ref", "allOf", "anyOf", "contains", "dependentRequired", "dependentSchemas", "if"),
     *("not", "oneOf", "propertyNames"),
 }
-_OPEN = {*_NARROWING, "additionalProperties"}
+_DESCRIBES_OTHERS = {*_NARROWING, "additionalProperties"}

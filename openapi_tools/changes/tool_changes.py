@@ -145,14 +145,14 @@ def quote_briefly(value: Any) -> str:
 def describe_difference(difference: Difference) -> str:
     """Return a difference as one line, for instance `/limit: maximum was 30, is 20 now`."""
     text = _describe_values(difference.what, difference.before, difference.after)
-    if not difference.place:
+    if not difference.pointer:
         return text
     separator = " " if text.startswith("is ") else ": "
-    return f"{_shorten_name(difference.place)}{separator}{text}"
+    return f"{_shorten_name(difference.pointer)}{separator}{text}"
 
 
 def _describe_values(what: str, before: Any, after: Any) -> str:
-    if what in (schema_changes.NO_LONGER, schema_changes.ALSO):
+    if what in (schema_changes.REMOVED_VALUES, schema_changes.ADDED_VALUES):
         values = after if before is MISSING else before
         rest = f" and {len(values) - _MOST_LISTED} more" if len(values) > _MOST_LISTED else ""
         return f"{what} {', '.join(map(quote_briefly, values[:_MOST_LISTED]))}{rest}"

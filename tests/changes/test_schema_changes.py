@@ -22,7 +22,7 @@ CLOSED = {"type": "object", "additionalProperties": False}
 def describe_changes(old, new):
     """The differences between two schemas as texts, each with whether it is breaking."""
     return [
-        (f"{d.place} {describe_difference(d._replace(place=''))}".strip(), d.breaking)
+        (f"{d.pointer} {describe_difference(d._replace(pointer=''))}".strip(), d.breaking)
         for d in compare_schemas(old, new)
     ]
 
