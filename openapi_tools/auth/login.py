@@ -32,19 +32,19 @@ if TYPE_CHECKING:
     from openapi_tools.auth.authorization_server import Channel, Reply
     from openapi_tools.model import SecurityScheme
 
-SLOWER = 5.0  # seconds that `slow_down` adds to the interval (RFC 8628, section 3.5)
+_SLOW_DOWN = 5.0  # seconds that `slow_down` adds to the interval (RFC 8628, section 3.5)
 # RFC 8628, section 3.2: 5 s if the server names no interval.
 _INTERVAL, _LONGEST_INTERVAL = 5.0, 60.0
 _LONGEST_CODE = 64
 _DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
-PATH = "/callback"
+_CALLBACK_PATH = "/callback"
 # Not `localhost`, which may resolve to another interface (RFC 8252, section 8.3).
-HOST = "127.0.0.1"
+_CALLBACK_HOST = "127.0.0.1"
 # Browsers send some 2 kB of headers; anything longer is not the redirect.
-_LARGEST = 16 * 1024
-_PATIENCE = 10.0
-_LINE = re.compile(rb"GET (?P<target>/[\x21-\x7e]*) HTTP/1\.[01]\r\n")
-_HOST = re.compile(rb"\r\nhost:(?P<host>[^\r\n]*+)(?=\r\n)", re.IGNORECASE)
+_MAX_HEAD_BYTES = 16 * 1024
+_CONNECTION_TIMEOUT = 10.0  # seconds
+_REQUEST_LINE = re.compile(rb"GET (?P<target>/[\x21-\x7e]*) HTTP/1\.[01]\r\n")
+_HOST_HEADER = re.compile(rb"\r\nhost:(?P<host>[^\r\n]*+)(?=\r\n)", re.IGNORECASE)
 _PAGE = """HTTP/1.1 {status}
 Content-Type: text/html; charset=utf-8
 Content-Length: {length}
@@ -67,8 +67,8 @@ class LoginPlan:
 
     config: OAuth2
     issuer: str  # empty if unknown
-    names_itself: bool  # the response has to contain the issuer
-    elsewhere: tuple[str, ...]  # endpoints of the document that need the user's consent
+    requires_issuer: bool  # in the authorization response (RFC 9207)
+    foreign_urls: tuple[str, ...]  # of the document, not at the API's origin: the user has to agree
 
 
 class DeviceCode(NamedTuple):
@@ -104,17 +104,17 @@ class Login:
         flow = DEVICE if device else AUTHORIZATION_CODE
         urls: dict[str, Any] = {"token_url": await endpoints.find_token_url(channel, flow)}
         urls[LOGIN_ENDPOINTS[flow][0]] = await endpoints.find_login_url(channel, flow)
-        issuer, names_itself = "", False
+        issuer, requires_issuer = "", False
         if endpoints.discovery_url:
             metadata = await endpoints.fetch_metadata(channel)
             issuer = metadata["issuer"]
-            names_itself = metadata.get("authorization_response_iss_parameter_supported") is True
-        elsewhere = tuple(
+            requires_issuer = metadata.get("authorization_response_iss_parameter_supported") is True
+        foreign_urls = tuple(
             url
             for field_name, url in urls.items()
             if not getattr(self._config, field_name) and not self._channel.is_allowed(url)
         )
-        return LoginPlan(replace(self._config, **urls), issuer, names_itself, elsewhere)
+        return LoginPlan(replace(self._config, **urls), issuer, requires_issuer, foreign_urls)
 
     async def log_in_by_browser(
         self,
@@ -159,7 +159,7 @@ class Login:
     def _check_issuer(self, plan: LoginPlan, issuer: str | None) -> None:
         # RFC 9207, section 2.4: a response of another server is an attack.
         if issuer is None:
-            if plan.names_itself:
+            if plan.requires_issuer:
                 reason = "the response has no issuer (iss), which this server promises."
                 raise scheme_error(self._name, reason)
             return
@@ -220,7 +220,7 @@ class Login:
                 )
             except RefusedError as error:
                 if error.code == "slow_down":
-                    interval += SLOWER
+                    interval += _SLOW_DOWN
                 elif error.code != "authorization_pending":
                     raise
             except CallError as error:
@@ -258,7 +258,7 @@ def authorization_url(config: OAuth2, redirect_uri: str, *, state: Secret, verif
 
 
 def code_challenge(verifier: str) -> str:
-    """Return the challenge that a code verifier answers (RFC 7636, section 4.2: S256)."""
+    """Return the challenge for a code verifier (RFC 7636, section 4.2: S256)."""
     digest = hashlib.sha256(verifier.encode()).digest()
     return base64.urlsafe_b64encode(digest).decode().rstrip("=")
 
@@ -275,7 +275,7 @@ class CallbackServer:
         )
         self._tasks: set[asyncio.Task[None]] = set()
         self._server = await asyncio.start_server(
-            self._handle_connection, HOST, self._port, limit=_LARGEST
+            self._handle_connection, _CALLBACK_HOST, self._port, limit=_MAX_HEAD_BYTES
         )
         self._port = self._server.sockets[0].getsockname()[1]
         return self
@@ -283,7 +283,7 @@ class CallbackServer:
     async def __aexit__(self, *_: object) -> None:
         self._server.close()
         if self._tasks:
-            # The page is on its way to the browser.
+            # The browser still has to receive the page.
             await asyncio.wait(self._tasks, timeout=1)
         for task in self._tasks:
             task.cancel()
@@ -291,12 +291,11 @@ class CallbackServer:
     @property
     def url(self) -> str:
         """The redirect URI."""
-        return f"http://{HOST}:{self._port}{PATH}"
+        return f"http://{_CALLBACK_HOST}:{self._port}{_CALLBACK_PATH}"
 
     async def wait_for_response(self) -> AuthorizationResponse:
         """Wait for the response with the right state, and return it."""
-        # A caller that is cancelled must not cancel the future, which a later response still
-        # sets.
+        # Cancelling a caller must not cancel the future, which a later response still sets.
         return await asyncio.shield(self._response)
 
     async def _handle_connection(
@@ -309,7 +308,7 @@ class CallbackServer:
         connection_errors = (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError)
         try:
             with contextlib.suppress(*connection_errors):
-                async with asyncio.timeout(_PATIENCE):
+                async with asyncio.timeout(_CONNECTION_TIMEOUT):
                     await self._respond(await reader.readuntil(b"\r\n\r\n"), writer)
         finally:
             writer.close()
@@ -330,15 +329,21 @@ class CallbackServer:
 
     def _read_response(self, head: bytes) -> AuthorizationResponse | None:
         # RFC 6749, section 4.1.2. None for any other request.
-        line, hosts = _LINE.match(head), [host.strip(b" \t") for host in _HOST.findall(head)]
-        # A page of another site can lead a browser here, but only under a name of its own.
-        if line is None or hosts != [f"{HOST}:{self._port}".encode()]:
+        line, hosts = (
+            _REQUEST_LINE.match(head),
+            [host.strip(b" \t") for host in _HOST_HEADER.findall(head)],
+        )
+        # A page of another site can send a browser here, but only with its own host name.
+        if line is None or hosts != [f"{_CALLBACK_HOST}:{self._port}".encode()]:
             return None
         try:
             parts = urlsplit(line["target"].decode("ascii"))
         except ValueError:  # not an address
             return None
-        if parts.path != PATH or (parsed := read_authorization_response(parts.query)) is None:
+        if (
+            parts.path != _CALLBACK_PATH
+            or (parsed := read_authorization_response(parts.query)) is None
+        ):
             return None
         state, response = parsed
         if not secrets.compare_digest(state.encode(), self._state.reveal().encode()):

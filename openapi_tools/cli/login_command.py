@@ -150,7 +150,7 @@ def _confirm_endpoints(plan: LoginPlan, options: dict[str, Any]) -> None:
     key = "device_authorization_url" if options["device"] else "authorization_url"
     print_note(f"authorization: {getattr(plan.config, key)}")
     print_note(f"token: {plan.config.token_url}")
-    if not plan.elsewhere or options["yes"]:
+    if not plan.foreign_urls or options["yes"]:
         return
     print_note("these endpoints of the document are not at the API's own origin.")
     if not _has_terminal():

@@ -291,8 +291,8 @@ class Logins:
             channel = Channel.for_call(attempts.transport, bounds, learn)
             login = Login(config, declared, name=identity.scheme, channel=channel)
             plan = await login.make_plan(device=False)
-            if plan.elsewhere and not config.openid_connect_url:
-                reason = f"name {' and '.join(plan.elsewhere)} in apis.{identity.name}.users"
+            if plan.foreign_urls and not config.openid_connect_url:
+                reason = f"name {' and '.join(plan.foreign_urls)} in apis.{identity.name}.users"
                 raise CallError(
                     "credentials", f"the document names endpoints at another origin; {reason}."
                 )
