@@ -122,7 +122,7 @@ def shorten_sentence(text: str, columns: int) -> str:
 
 
 def is_json_text(statement: str) -> bool:
-    """Tell whether an assignment's value is JSON text."""
+    """Return whether an assignment's value is JSON text."""
     return statement.partition(" = ")[2].startswith(_LOADS)
 
 

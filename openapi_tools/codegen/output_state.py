@@ -141,7 +141,7 @@ def sha256_of(data: bytes) -> str:
 
 
 def is_plain_path(path: str) -> bool:
-    """Tell whether a generated file may have a relative path: it stays inside on every system."""
+    """Return whether a relative path is safe for a generated file: inside on every system."""
     return _PATH.fullmatch(path) is not None
 
 
@@ -214,7 +214,7 @@ def file_mode(path: Path) -> int | None:
 
 
 def is_disposable(folder: Path) -> bool:
-    """Tell whether a folder holds compiled modules only, or was left by a killed run."""
+    """Return whether a folder holds only compiled modules, or was left by a killed run."""
     if folder.name != "__pycache__" or folder.is_symlink():
         return folder.name.startswith(STAGING) and not folder.is_symlink()
     return all(".pyc" in place.name and place.is_file() for place in folder.iterdir())

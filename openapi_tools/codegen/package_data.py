@@ -43,7 +43,7 @@ _MODEL_MODULES = frozenset({"openapi_tools", "openapi_tools.model", "openapi_too
 _BASE = "OperationTool"
 _SCHEMES = "SECURITY_SCHEMES"
 _SCALARS = frozenset({str, int, float, bool, NoneType})
-_LONGEST = 200
+_LONGEST_LINE = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def collect_package_data(
     toolset: Toolset, *, api: str, settings: Settings, servers: tuple[Server, ...] = ()
 ) -> PackageData:
     """Collect the package data of a loaded document's selected tools."""
-    # Surrogate pairs are refused: JSON text joins them, and it identifies definitions.
+    # Definitions are identified by their JSON text, which joins a surrogate pair to one character.
     root = toolset.document if isinstance(toolset.document, dict) else {}
     for key in ("components", "definitions"):
         if _SURROGATE_PAIR.search(json.dumps(root.get(key), ensure_ascii=False)):
@@ -129,8 +129,8 @@ def document_info(document: Any) -> tuple[str, str]:
     info = document.get("info") if isinstance(document, dict) else None
     fields = info if isinstance(info, dict) else {}
     version = fields.get("version", "")
-    is_given = isinstance(version, str | int | float)
-    return strip_hidden(as_string(fields.get("title"))), str(version) if is_given else ""
+    is_scalar = isinstance(version, str | int | float)
+    return strip_hidden(as_string(fields.get("title"))), str(version) if is_scalar else ""
 
 
 def hash_document(document: Any) -> str:
@@ -182,7 +182,7 @@ def read_schemes(files: Mapping[str, str]) -> dict[str, SecurityScheme]:
         with suppress(UnreadableTool, RecursionError):
             module = module_of(path)
             if isinstance(module.names.get(_SCHEMES), ast.expr) and not schemes:
-                schemes = module.read_constant(_SCHEMES, plain=False)
+                schemes = module.read_constant(_SCHEMES, json_only=False)
     return schemes
 
 
@@ -201,7 +201,7 @@ def parse_python(source: str, *, path: str) -> ast.Module:
 
 def to_one_line(text: str) -> str:
     """Return a text in printable ASCII on one line, cut short."""
-    return " ".join(text.encode("ascii", "backslashreplace").decode().split())[:_LONGEST]
+    return " ".join(text.encode("ascii", "backslashreplace").decode().split())[:_LONGEST_LINE]
 
 
 def _module_reader(files: Files) -> Callable[[str], _GeneratedModule]:
@@ -233,19 +233,20 @@ def _read_tool(module: _GeneratedModule, node: ast.ClassDef) -> ToolRecord | Unr
     values = dict(pair for statement in node.body for pair in _assignments(statement))
     name = ""
 
-    def attribute(key: str, kind: type) -> Any:
+    def read_attribute(key: str, kind: type) -> Any:
         if key not in values:
             raise module.make_error(node, f"the class {node.name} has no {key}")
-        value = module.read_value(values[key], plain=key != "operation")
+        value = module.read_value(values[key], json_only=key != "operation")
         if isinstance(value, kind):
             return value
         reason = f"{key} of the class {node.name} is not of type {kind.__name__}"
         raise module.make_error(values[key], reason)
 
     try:
-        name = attribute("name", str)
-        description, schema = attribute("description", str), attribute("input_schema", dict)
-        return ToolRecord(name, description, schema, attribute("operation", Operation))
+        name = read_attribute("name", str)
+        description = read_attribute("description", str)
+        schema = read_attribute("input_schema", dict)
+        return ToolRecord(name, description, schema, read_attribute("operation", Operation))
     except UnreadableTool as error:
         error.tool = name
         return error
@@ -282,7 +283,7 @@ class _GeneratedModule:
         self.path, self.tree, self._module_of = path, tree, module_of
         self.names: dict[str, Any] = {}
         self._constants: dict[tuple[str, bool], Any] = {}
-        self._inside = False
+        self._is_in_constant = False
         for statement in tree.body:
             match statement:
                 case ast.Assign() | ast.AnnAssign():
@@ -298,17 +299,17 @@ class _GeneratedModule:
         text = f"{to_one_line(reason)}; it was edited by hand."
         return UnreadableTool(text, path=self.path, line=node.lineno)
 
-    def read_constant(self, name: str, *, plain: bool) -> Any:
-        key = (name, plain)
+    def read_constant(self, name: str, *, json_only: bool) -> Any:
+        key = (name, json_only)
         if key not in self._constants:
-            self._inside = True  # constants that refer to others could be exponentially large
+            self._is_in_constant = True  # constants of constants could be exponentially large
             try:
-                self._constants[key] = self.read_value(self.names[name], plain=plain)
+                self._constants[key] = self.read_value(self.names[name], json_only=json_only)
             finally:
-                self._inside = False
+                self._is_in_constant = False
         return self._constants[key]
 
-    def read_value(self, node: ast.expr, *, plain: bool) -> Any:
+    def read_value(self, node: ast.expr, *, json_only: bool) -> Any:
         match node:
             case ast.Constant(value=value) if type(value) in _SCALARS:
                 return value
@@ -317,26 +318,30 @@ class _GeneratedModule:
                 if not all(isinstance(text, str) for text in texts):
                     raise self.make_error(node, "a key is not a string")
                 return dict(
-                    zip(texts, [self.read_value(v, plain=plain) for v in values], strict=True)
+                    zip(
+                        texts,
+                        [self.read_value(v, json_only=json_only) for v in values],
+                        strict=True,
+                    )
                 )
             case ast.List(elts=items):
-                return [self.read_value(item, plain=plain) for item in items]
-            case ast.Tuple(elts=items) if not plain:
-                return tuple([self.read_value(item, plain=plain) for item in items])
+                return [self.read_value(item, json_only=json_only) for item in items]
+            case ast.Tuple(elts=items) if not json_only:
+                return tuple([self.read_value(item, json_only=json_only) for item in items])
             case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
                 return -number
-        return self._read_reference(node, plain=plain)
+        return self._read_reference(node, json_only=json_only)
 
-    def _read_reference(self, node: ast.expr, *, plain: bool) -> Any:
+    def _read_reference(self, node: ast.expr, *, json_only: bool) -> Any:
         match node:
-            case ast.Name(id=name) if not self._inside:
-                return self._read_constant_of(self, name, node, plain=plain)
-            case ast.Attribute(value=ast.Name(id=stem), attr=name) if not self._inside:
+            case ast.Name(id=name) if not self._is_in_constant:
+                return self._read_constant_of(self, name, node, json_only=json_only)
+            case ast.Attribute(value=ast.Name(id=stem), attr=name) if not self._is_in_constant:
                 try:
                     home = self._module_of(join(dirname(self.path), f"{self.names.get(stem)}.py"))
                 except KeyError:
                     raise self.make_error(node, f"{stem} is not a module of the package") from None
-                return self._read_constant_of(home, name, node, plain=plain)
+                return self._read_constant_of(home, name, node, json_only=json_only)
             case ast.Call(
                 func=ast.Attribute(value=ast.Name(id=name), attr="loads"),
                 args=[ast.Constant(value=str() as text)],
@@ -346,22 +351,22 @@ class _GeneratedModule:
                     return json.loads(text)
                 except ValueError as error:
                     raise self.make_error(node, f"JSON text cannot be read ({error})") from None
-            case ast.Call(func=ast.Name(id=name)) if not plain:
+            case ast.Call(func=ast.Name(id=name)) if not json_only:
                 if isinstance(kind := self.names.get(name), type):
                     return self._read_model(node, kind)
         raise self.make_error(node, f"a value is not a literal ({type(node).__name__})")
 
     def _read_constant_of(
-        self, home: _GeneratedModule, name: str, node: ast.expr, *, plain: bool
+        self, home: _GeneratedModule, name: str, node: ast.expr, *, json_only: bool
     ) -> Any:
         if not isinstance(home.names.get(name), ast.expr):
             raise self.make_error(node, f"{name} is not a constant of {home.path}")
-        return home.read_constant(name, plain=plain)
+        return home.read_constant(name, json_only=json_only)
 
     def _read_model(self, node: ast.Call, kind: type) -> Any:
-        positional = [self.read_value(item, plain=False) for item in node.args]
+        positional = [self.read_value(item, json_only=False) for item in node.args]
         keywords = {
-            str(part.arg): self.read_value(part.value, plain=False) for part in node.keywords
+            str(part.arg): self.read_value(part.value, json_only=False) for part in node.keywords
         }
         try:
             model = kind(*positional, **keywords)

@@ -24,24 +24,24 @@ if TYPE_CHECKING:
 
     Part = tuple[tuple[str, ...], list[Any]]
 
-MOST_LINES = 1_400
-FEW_LINES = 200
-MANY_PARTS = 100
-_MOST_STEPS = 80
-_MOST_LETTERS = 24
-_SHARED_CHARS = 100
-_STEPS = 16
+MOST_LINES = 1_400  # of a module
+FEW_LINES = 200  # shorter parts share a module
+MANY_PARTS = 100  # more short parts than this are grouped by their first letters
+_MOST_STEPS = 80  # of a key; items that are equal so far share a module
+_MOST_LETTERS = 24  # that group short parts; from here on whole steps do
+_SHARED_CHARS = 100  # of a definition as JSON; shorter ones are repeated in each tool
+_MOST_SEGMENTS = 16  # of a path in a sort key
 _SCHEMA = Code("ClassVar[dict[str, Any]]")
 _CONSTANT = Code("dict[str, Any]")
-_CLASS_LINES = 6  # of a class besides its statements
+_CLASS_LINES = 6  # of a tool's class, besides its statements
 
 _LONGEST = 60
 _LONGEST_API = 40
 _LONGEST_TITLE = 28
 _HASH = 6
-_OTHER = re.compile(r"[^a-z0-9]+")
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_NOISE = {
+_NOT_WORD = re.compile(r"[^a-z0-9]+")
+_WORD_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_COMMON_WORDS = {  # of titles, which do not tell APIs apart
     *("api", "apis", "http", "interface", "of", "official", "openapi", "rest", "s"),
     *("spec", "specification", "swagger", "the", "web"),
 }
@@ -58,21 +58,21 @@ _TAKEN_CLASSES = {
     *("OperationTool", "Select", "Settings", "Toolset", "Awaitable", "Callable", "Mapping"),
     *("GeneratorExit", "KeyboardInterrupt", "StopAsyncIteration", "StopIteration", "SystemExit"),
 }
-_TAKEN_ENDS = ("Error", "Exception", "ExceptionGroup", "Warning")  # of Python's own classes
+_TAKEN_SUFFIXES = ("Error", "Exception", "ExceptionGroup", "Warning")  # of Python's own classes
 
 
 def slug(text: str) -> str:
     """Return the words of `[a-z0-9]` in a text, joined by `_`."""
-    return _OTHER.sub("_", _HUMP.sub("_", text).lower()).strip("_")
+    return _NOT_WORD.sub("_", _WORD_BOUNDARY.sub("_", text).lower()).strip("_")
 
 
 def api_name(title: str) -> str:
     """Return an API's name from its document's title: `museum` for `"The Museum API 1.0"`."""
     plain = unicodedata.normalize("NFKD", title[:200]).encode("ascii", "ignore").decode()
-    words = _OTHER.sub("_", plain.lower()).strip("_").split("_")
-    telling = [word for word in words if word not in _NOISE and not word.isdigit()]
+    words = _NOT_WORD.sub("_", plain.lower()).strip("_").split("_")
+    distinctive = [word for word in words if word not in _COMMON_WORDS and not word.isdigit()]
     name = ""
-    for word in telling or words:
+    for word in distinctive or words:
         if len(name) + len(word) < _LONGEST_TITLE:
             name = f"{name}_{word}".strip("_")
     name = name if name[:1].isalpha() else f"api_{name}".strip("_")
@@ -80,7 +80,7 @@ def api_name(title: str) -> str:
 
 
 def is_api_name(name: str) -> bool:
-    """Tell whether a user's name can be the name of an API."""
+    """Return whether a user's name can be the name of an API."""
     return bool(_API.fullmatch(name)) and len(name) <= _LONGEST_API and name != "openapi"  # ours
 
 
@@ -97,7 +97,7 @@ class Names:
         self._taken = set(taken)
 
     def claim(self, name: str, *, whose: str) -> Code:
-        """Return the wanted name, or one with a hash of `whose` when it is taken or too long."""
+        """Return the name, with a hash of `whose` if it is taken or too long."""
         candidate, attempt = name, whose
         while candidate in self._taken or len(candidate) > _LONGEST + _HASH:
             candidate = f"{name[: _LONGEST - 1]}_{short_hash(attempt)}"
@@ -108,7 +108,7 @@ class Names:
     def claim_class(self, tool: str) -> Code:
         """Return the name of a tool's class: `IssuesList` for `issues_list`."""
         name = class_name(tool)
-        if not name[:1].isalpha() or name in _TAKEN_CLASSES or name.endswith(_TAKEN_ENDS):
+        if not name[:1].isalpha() or name in _TAKEN_CLASSES or name.endswith(_TAKEN_SUFFIXES):
             name = f"Tool{name}"
         if name in self._taken:
             name += short_hash(tool).upper()
@@ -116,7 +116,7 @@ class Names:
 
 
 class ModuleNames:
-    """Names of a tool's module and file, different also where case does not count."""
+    """Names of the modules and files of tools, which differ by more than case."""
 
     def __init__(self) -> None:
         self._stems = Names()
@@ -194,7 +194,7 @@ def plan_package(data: PackageData) -> PackagePlan:
     stems = Names()
     modules = tuple(
         ModulePlan(_claim_stem(stems, "tools", steps), tuple(tools))
-        for steps, tools in split_modules(items, always=1)
+        for steps, tools in split_modules(items, min_depth=1)
     )
     return PackagePlan(data, modules, schemas)
 
@@ -251,7 +251,7 @@ def sort_key(operation: Operation) -> tuple[str, ...]:
     """Return the parts by which operations stand together, the coarsest first."""
     tag = operation.tags[0] if operation.tags else ""
     steps = operation.path.split("/")
-    fixed = [step for step in steps if not step.startswith("{")][:_STEPS]
+    fixed = [step for step in steps if not step.startswith("{")][:_MOST_SEGMENTS]
     variable = " ".join(step for step in steps if step.startswith("{"))
     return (tag, *fixed, variable, operation.method)
 
@@ -273,9 +273,12 @@ def _plan_tools(records: Iterable[ToolRecord], shared: _SharedSchemas) -> Iterat
     classes = Names(shared.codes.values())
     for record in records:
         schema, references = record.input_schema, shared.references(record.input_schema)
-        written = {**schema, "$defs": {**schema["$defs"], **references}} if references else schema
-        named = Code("input_schema")
-        statement = write_assignment(named, written, indent=4, annotation=_SCHEMA, plain=schema)
+        short_schema = schema
+        if references:
+            short_schema = {**schema, "$defs": {**schema["$defs"], **references}}
+        statement = write_assignment(
+            Code("input_schema"), short_schema, indent=4, annotation=_SCHEMA, plain=schema
+        )
         codes = () if is_json_text(statement) else references.values()
         yield ToolPlan(
             record,
@@ -303,30 +306,36 @@ def _model_names(value: Any) -> Iterator[str]:
 
 
 class ModuleItem(NamedTuple):
-    """An item of a module and its number of lines; its key goes from coarse to fine."""
+    """A value that a module holds, its key from coarse to fine, and its number of lines."""
 
-    thing: Any
+    value: Any
     key: tuple[str, ...]
     lines: int
 
 
 def split_modules(
-    items: Sequence[ModuleItem], *, always: int = 0, depth: int = 0, name: tuple[str, ...] = ()
+    items: Sequence[ModuleItem], *, min_depth: int = 0, depth: int = 0, name: tuple[str, ...] = ()
 ) -> Iterator[Part]:
-    """Divide things by their keys, as coarsely as the length of a module allows.
+    """Yield items in parts by their keys, as coarsely as the length of a module allows.
 
-    An addition elsewhere does not move a part. Short parts stay together, but for the first
-    `always` steps of keys. Each comes with the steps that distinguish it.
+    A part depends on its own items only, so that additions elsewhere move none of them.
+
+    Args:
+        items: The items.
+        min_depth: The number of steps of a key by which items are always divided; below that,
+            short parts share a module.
+        depth: The number of steps that the keys of the items share.
+        name: The steps so far that distinguish the items from others; a part comes with its own.
     """
     fits = _count_lines(items) <= MOST_LINES or len(items) == 1
-    if (fits and depth >= always) or depth >= _MOST_STEPS:
-        yield name, [item.thing for item in items]
+    if (fits and depth >= min_depth) or depth >= _MOST_STEPS:
+        yield name, [item.value for item in items]
         return
     groups = _group_items(items, depth)
     short_steps = {
         step
         for step, group in groups.items()
-        if depth >= always and _count_lines(group) < FEW_LINES
+        if depth >= min_depth and _count_lines(group) < FEW_LINES
     }
     short_items = [item for item in items if _key_step(item, depth) in short_steps]
     if _count_lines(short_items) > MOST_LINES and len(short_steps) > MANY_PARTS:
@@ -334,11 +343,11 @@ def split_modules(
     elif len(short_steps) < 2 or _count_lines(short_items) > MOST_LINES:  # noqa: PLR2004 -- one is a part of its own
         short_steps = set()
     else:
-        yield name, [item.thing for item in short_items]
+        yield name, [item.value for item in short_items]
     for step, group in groups.items():
         if step not in short_steps:
-            steps = (*name, step) if len(groups) > 1 or depth < always else name
-            yield from split_modules(group, always=always, depth=depth + 1, name=steps)
+            steps = (*name, step) if len(groups) > 1 or depth < min_depth else name
+            yield from split_modules(group, min_depth=min_depth, depth=depth + 1, name=steps)
 
 
 def _split_by_letters(
@@ -346,7 +355,7 @@ def _split_by_letters(
 ) -> Iterator[Part]:
     for start, group in _group_items(items, depth, letters).items():
         if _count_lines(group) <= MOST_LINES:
-            yield (*name, start), [item.thing for item in group]
+            yield (*name, start), [item.value for item in group]
         else:
             yield from _split_by_letters(group, name, depth, letters + 1)
 

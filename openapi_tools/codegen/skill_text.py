@@ -152,7 +152,7 @@ def plan_references(tools: Iterable[Any]) -> list[Reference]:
     """Return the files of operations: one for each tag, split by paths where a tag is large."""
     weight = MOST_LINES // _MOST_OPERATIONS
     items = [ModuleItem(tool, sort_key(tool.operation), weight) for tool in tools]
-    parts = list(split_modules(items, always=1))
+    parts = list(split_modules(items, min_depth=1))
     if len(parts) > _MOST_REFERENCES:
         parts = list(split_modules(items))
     stems = Names()

@@ -93,7 +93,7 @@ def parts(sizes, *, lines=100, always=1):
         for number in range(count)
     ]
     listed = [
-        ("/".join(steps), len(things)) for steps, things in split_modules(items, always=always)
+        ("/".join(steps), len(things)) for steps, things in split_modules(items, min_depth=always)
     ]
     assert len(dict(listed)) == len(listed)
     return dict(listed)
@@ -119,7 +119,7 @@ def test_without_a_need_there_is_one_part():
     assert parts({"a": 7, "b": 7}, always=0) == {"": 14}
     assert parts({"a/b/c": 1}, lines=9_000) == {"a": 1}
     same = [ModuleItem(number, ("a", "b"), 1_000) for number in range(9)]
-    assert list(split_modules(same, always=1)) == [(("a",), list(range(9)))]
+    assert list(split_modules(same, min_depth=1)) == [(("a",), list(range(9)))]
 
 
 def test_very_many_short_parts_are_kept_together_by_their_letters():
@@ -139,7 +139,7 @@ THINGS = st.lists(st.tuples(KEYS, st.integers(1, 900)), max_size=60)
 def test_everything_is_in_one_part_in_order_and_no_part_is_too_long(things, always):
     listed = [ModuleItem(number, key, lines) for number, (key, lines) in enumerate(things)]
 
-    parts = list(split_modules(listed, always=always))
+    parts = list(split_modules(listed, min_depth=always))
 
     assert sorted(thing for _, part in parts for thing in part) == list(range(len(things)))
     assert all(part == sorted(part) for _, part in parts)
@@ -155,7 +155,7 @@ def test_what_is_added_to_one_tag_moves_nothing_of_another(things, added):
     (key, lines) = added
     larger = [*listed, ModuleItem((key, len(things)), key, lines)]
 
-    before, after = (dict(split_modules(part, always=1)) for part in (listed, larger))
+    before, after = (dict(split_modules(part, min_depth=1)) for part in (listed, larger))
 
     rest = {steps: part for steps, part in before.items() if steps[0] != key[0]}
     assert {steps: part for steps, part in after.items() if steps[0] != key[0]} == rest
