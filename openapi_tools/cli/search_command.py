@@ -21,7 +21,7 @@ from openapi_tools.cli.text_layout import wrap_text
 from openapi_tools.cli.tool_loading import find_tool, load_spec, select_tools
 from openapi_tools.cli.tool_table import format_tool_table, make_row
 from openapi_tools.common.json_values import select_attributes
-from openapi_tools.common.options import why_skipped
+from openapi_tools.common.options import explain_skipped
 from openapi_tools.errors import format_count, join_first
 from openapi_tools.search.index import terms
 from openapi_tools.search.stubs import describe_signature, write_stub, write_stubs
@@ -98,7 +98,7 @@ def _explain_missing_tool(query: str, hits: Sequence[Hit], skipped: Sequence[Ski
     hit_scores = (score(hit.tool, hit.tool.description) for hit in hits)
     if best is None or score(best) <= max(hit_scores, default=(0, 1.0)):
         return ""
-    return why_skipped(best.name or f"GET {best.path}", [best])
+    return explain_skipped(best.name or f"GET {best.path}", [best])
 
 
 def show_stubs(spec: str, names: tuple[str, ...], *, plain: bool, wants_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""Default settings, selections, checks of options; without pydantic, which is slow to import."""
+"""Selections, checks of options, similar names; without pydantic, which is slow to import."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def similar_names(name: object, candidates: Iterable[object], *, most: int = 3) 
     """Return the names most like a wrong one, best first: in letters, or in words in any order."""
     text, words = _split_words(name)
     matcher = difflib.SequenceMatcher(b=text)
-    in_order = difflib.SequenceMatcher(b=" ".join(sorted(words)))
+    sorted_matcher = difflib.SequenceMatcher(b=" ".join(sorted(words)))
     rough: list[tuple[float, float, str]] = []
     for other in dict.fromkeys(map(str, islice(candidates, _MOST_NAMES))):
         letters, candidate_words = _split_words(other)
@@ -113,9 +113,9 @@ def similar_names(name: object, candidates: Iterable[object], *, most: int = 3) 
     for _, alike, other in sorted(rough, reverse=True)[:_COMPARED]:
         letters, candidate_words = _split_words(other)
         matcher.set_seq1(letters)
-        in_order.set_seq1(" ".join(sorted(candidate_words)))
+        sorted_matcher.set_seq1(" ".join(sorted(candidate_words)))
         ratio = matcher.ratio()
-        close.append((max(alike, ratio, in_order.ratio()), ratio, other))
+        close.append((max(alike, ratio, sorted_matcher.ratio()), ratio, other))
     return [other for score, _, other in sorted(close, reverse=True)[:most] if score >= _NEAR]
 
 
@@ -130,21 +130,21 @@ def _word_similarity(words: frozenset[str], candidate: frozenset[str]) -> float:
     return _NEAR + (1 - _NEAR) * shared if words and words <= candidate else shared
 
 
-def names_operation(typed: object, operation: Any) -> bool:
-    """Tell whether a text is the id of an operation, or its method and path."""
-    method, _, path = str(typed).strip().partition(" ")
+def names_operation(name: object, operation: Any) -> bool:
+    """Return whether a name is the id of an operation, or its method and path."""
+    method, _, path = str(name).strip().partition(" ")
     if path := path.strip():
         is_method = operation.method in ("", method.upper())
         return is_method and _PATH_VARIABLE.sub("{}", path) == _PATH_VARIABLE.sub(
             "{}", operation.path
         )
-    return bool(typed) and typed == getattr(operation, "operation_id", "")
+    return bool(name) and name == getattr(operation, "operation_id", "")
 
 
-def why_skipped(name: object, skipped: Iterable[Any]) -> str:
-    """Return why an operation is not a tool, by its tool's name or as `is_meant`; or nothing.
+def explain_skipped(name: object, skipped: Iterable[Any]) -> str:
+    """Return why an operation is not a tool; empty if no skipped operation has the name.
 
-    Models read it, too.
+    The name is that of its tool, or what `names_operation` takes. Models read the reason, too.
     """
     for item in skipped:
         if (name and name == item.name) or names_operation(name, item):
@@ -161,7 +161,7 @@ def type_name(value: object) -> str:
 
 
 def expand_variables(value: Any, name: str, *, secret: bool = True) -> Any:
-    """Return texts, also those in lists and mappings, with `${NAME}` from the environment."""
+    """Return a value whose strings have `${NAME}` replaced by variables of the environment."""
     if isinstance(value, list | tuple):
         return [expand_variables(part, name, secret=secret) for part in value]
     if isinstance(value, Mapping):
@@ -172,7 +172,7 @@ def expand_variables(value: Any, name: str, *, secret: bool = True) -> Any:
 
 
 def find_variables(value: Any) -> list[str]:
-    """Return the names of environment variables in texts, also in those of lists and mappings."""
+    """Return the environment variables that the strings of a value name as `${NAME}`."""
     if isinstance(value, str):
         return VARIABLE.findall(value)
     parts = value.values() if isinstance(value, Mapping) else value
@@ -278,7 +278,7 @@ class Select:
         other = self.exclude
         if not isinstance(other, Select):
             return False
-        # Without conditions it would take, and so leave out, every tool.
+        # A selection without conditions takes every tool; as `exclude` it leaves none out.
         is_limited = any(getattr(other, each.name) is not None for each in fields(other))
         return is_limited and other.takes(tool)
 
@@ -297,15 +297,15 @@ def find_unknown_selections(
         "names": [tool.name for tool in tools],
         "paths": [tool.path for tool in tools],
     }
-    for key, there in values_by_key.items():
+    for key, present in values_by_key.items():
         for pattern in getattr(selection, key) or ():
             text = pattern.upper() if key == "methods" else pattern
             is_glob = key in ("names", "paths")
             patterns = (text, prefix + text)
-            if not any(_matches(one, patterns) if is_glob else one == text for one in there):
-                why = why_skipped(prefix + text, skipped) if key == "names" else ""
-                values = [one.removeprefix(prefix) for one in there]
-                end = f": {why}" if why else _advise_values(key, text, values)
+            if not any(_matches(one, patterns) if is_glob else one == text for one in present):
+                reason = explain_skipped(prefix + text, skipped) if key == "names" else ""
+                values = [one.removeprefix(prefix) for one in present]
+                end = f": {reason}" if reason else _advise_values(key, text, values)
                 yield key, f"no tool has the {key[:-1]} {text!r:.60}{end}"
 
 

@@ -22,9 +22,9 @@ from openapi_tools.common.options import (
     Select,
     close_names,
     expand_variables,
+    explain_skipped,
     find_variables,
     resolve_paths,
-    why_skipped,
 )
 from openapi_tools.configuration import config_tables
 from openapi_tools.configuration.config_tables import Configuration, SelectTable, ToolTable
@@ -201,13 +201,13 @@ class ConfigFile:
             matches = list(islice(chain(named, by_operation), 1))
         if not matches:
             names = [tool.name.removeprefix(prefix) for tool in tools]
-            why = why_skipped(key, skipped) or why_skipped(prefix + key, skipped)
+            why = explain_skipped(key, skipped) or explain_skipped(prefix + key, skipped)
             end = f": {why}" if why else close_names(key, names)
             self.fail(("tools", key), f"the document has no such tool{end}")
         return matches
 
     def names_one(self, place: tuple[str, ...]) -> bool:
-        """Tell whether the table at a place is for one tool, not for a pattern of names."""
+        """Return whether the table at a place is for one tool, not for a pattern of names."""
         return not _is_pattern(place[-1])
 
     def check(self, faults: Iterable[ShapeFault], place: tuple[str, ...]) -> None:

@@ -48,7 +48,7 @@ class PathTemplate(NamedTuple):
 
 
 def is_plain(path: str) -> bool:
-    """Tell whether a path has `{name}` only and begins with a slash."""
+    """Return whether a path has `{name}` only and begins with a slash."""
     return path[:1] != "{" and _ODD.search(path) is None
 
 

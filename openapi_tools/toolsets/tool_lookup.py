@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, TypeVar
 from openapi_tools.common.options import (
     Select,
     close_names,
+    explain_skipped,
     find_unknown_selections,
     names_operation,
-    why_skipped,
 )
 from openapi_tools.errors import SettingsError, format_count
 from openapi_tools.redaction import excerpt
@@ -53,7 +53,7 @@ def describe_unknown_tool(
 ) -> str:
     """Return the message for an unknown tool: why it was skipped, or the nearest names."""
     names, message = list(tools), f"no tool is called {excerpt(repr(name), 100)}"
-    if reason := why_skipped(name, skipped):
+    if reason := explain_skipped(name, skipped):
         return f"{message}: {reason}"
     close = close_names(name, names)
     return message + (f" among {format_count(len(names), 'tool')}." if close == "." else close)

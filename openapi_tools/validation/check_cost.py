@@ -128,14 +128,14 @@ def measure_value(value: Any) -> ValueSize:
 
 
 def is_odd(value: Any) -> bool:
-    """Tell whether a value is a number that no machine word holds."""
+    """Return whether a value is a number that no machine word holds."""
     if not isinstance(value, int | float) or not value:
         return False
     return not _SMALLEST <= abs(value) < _LARGEST
 
 
 def is_large(value: Any) -> bool:
-    """Tell whether work on a JSON-native value may take more than some milliseconds."""
+    """Return whether work on a JSON-native value may take more than some milliseconds."""
     size = measure_value(value)
     return size.values > SMALL_VALUES or size.characters > SMALL_TEXT
 
@@ -149,7 +149,7 @@ class PricedValidator:
     notes: tuple[str, ...]
 
     def can_check(self, size: ValueSize) -> bool:
-        """Tell whether a verdict on a value of this size comes in time."""
+        """Return whether a verdict on a value of this size comes in time."""
         if self.validator is None:
             return False
         is_unique, frames, per_value, per_character = self._price

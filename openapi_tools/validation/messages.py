@@ -262,7 +262,7 @@ def _describe_type(flaw: Flaw) -> str:
 
 
 def is_quoted_json(flaw: Flaw) -> bool:
-    """Tell whether a value of a wrong type is a string that holds JSON of a fitting type."""
+    """Return whether a value of a wrong type is a string that holds JSON of a fitting type."""
     text, types = flaw.value, [flaw.limit] if isinstance(flaw.limit, str) else flaw.limit
     try:
         meant = json.loads(text) if isinstance(text, str) and len(text) <= _READ else None
