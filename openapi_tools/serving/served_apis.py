@@ -125,11 +125,8 @@ class ServedApi:
         self.loaded_at = time.time()
         if not is_same:
             self.toolset = toolset
-            if not is_logged and any(
-                item.notice for item in toolset.skipped
-            ):  # the model sees only that something was skipped
-                for warning in toolset.warnings:
-                    logger.warning("%s: %s", self.name, warning)
+            for warning in () if is_logged else toolset.warnings:
+                logger.warning("%s: %s", self.name, warning)
 
     def _note_failure(self, reason: str, fault: str) -> None:
         self.reason, before = reason, self.fault or self.stale

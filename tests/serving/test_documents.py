@@ -185,6 +185,21 @@ async def test_a_fault_of_ours_in_one_document_is_logged_and_the_others_are_serv
     assert again.status_code == 200
 
 
+async def test_warnings_of_a_document_are_logged_once(source, tmp_path, monkeypatch, caplog):
+    monkeypatch.delenv("SHOP_KEY", raising=False)
+    doc = document("Pets", "list_pets")
+    doc["components"] = {"securitySchemes": {"key": {"type": "http", "scheme": "bearer"}}}
+    source.response = document_response(doc, '"1"')
+    table = f'source = "{source.url}/openapi.json"\ncredentials = {{ key = "${{SHOP_KEY}}" }}'
+    async with host_team(write_configuration(tmp_path, pets=table)) as server:
+        await server.apis.refresh()
+
+    lines = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert len(lines) == 1
+    assert lines[0].startswith("pets: ")
+    assert "SHOP_KEY is not set" in lines[0]
+
+
 async def test_a_fault_while_tools_are_offered_does_not_end_the_schedule(
     source, tmp_path, monkeypatch, caplog
 ):
