@@ -56,22 +56,22 @@ def lint_document(
     toolset = load_source(source)
     with show_progress("Checking the document"):
         errors = [*_find_duplicate_keys(source), *_find_document_errors(toolset)]
-        hints = find_tool_problems(toolset)
+        problems = find_tool_problems(toolset)
     skipped = [Finding(item.pointer, item.reason, rule="skipped") for item in toolset.skipped]
-    findings = [*errors, *skipped, *hints]
+    findings = [*errors, *skipped, *problems]
     score = score_document(findings, toolset.counts["operations"])
     warnings = [text for text in toolset.warnings if not text.endswith(_REPEATED)]
     data = {
         "findings": [select_attributes(item, _ATTRIBUTES) for item in errors],
         **skipped_data(toolset),
-        "hints": [select_attributes(item, _ATTRIBUTES) for item in hints],
+        "hints": [select_attributes(item, _ATTRIBUTES) for item in problems],
         "counts": dict(toolset.counts),
         "score": score,
     }
     report = CommandReport(
         title="openapi-tools lint",
         spec=spec,
-        lines=list(_format_report(errors, hints, toolset, limit, score)),
+        lines=list(_format_report(errors, problems, toolset, limit, score)),
         data=data,
         findings=[*findings, *(Finding("", text, "warning", "load") for text in warnings)],
     )
@@ -107,21 +107,25 @@ def _find_duplicate_keys(source: Any) -> list[Finding]:
 
 
 def _format_report(
-    findings: list[Finding], hints: list[Finding], toolset: Toolset, limit: int, score: int
+    findings: list[Finding], problems: list[Finding], toolset: Toolset, limit: int, score: int
 ) -> Iterator[str]:
-    ordered = sorted(findings, key=lambda item: item.severity != "error")
-    skipped = [Finding(item.pointer, item.reason, rule="skipped") for item in toolset.skipped]
     pairs = map(split_warning, toolset.warnings)
-    warnings = [Finding(pointer, text, "warning", rule="") for pointer, text in pairs]
-    kinds = [("", ordered), ("skipped", skipped), ("", warnings), ("hint", hints)]
+    load_warnings = (Finding(pointer, text, "warning", rule="") for pointer, text in pairs)
+    by_severity: dict[str, list[Finding]] = {"error": [], "note": [], "warning": [], "hint": []}
+    for item in (*findings, *load_warnings, *problems):
+        by_severity[item.severity].append(item)
+    skipped = [Finding(item.pointer, item.reason, rule="skipped") for item in toolset.skipped]
+    validity = [*by_severity["error"], *by_severity["note"]]
+    kinds = [
+        *(("", validity), ("skipped", skipped)),
+        *(("", by_severity["warning"]), ("", by_severity["hint"])),
+    ]
     width = terminal_width()
     yield from format_findings(kinds, toolset, limit=limit, width=width)
-    errors = sum(item.severity == "error" for item in findings)
+    counts = ", ".join(format_count(len(items), name) for name, items in by_severity.items())
     total = (
-        f"{format_count(len(toolset), 'tool')}, {len(skipped)} skipped, "
-        f"{format_count(errors, 'error')}, {format_count(len(findings) - errors, 'note')}, "
-        f"{format_count(len(warnings), 'warning')}. "
-        f"{format_count(len(hints), 'hint')} for tools; score {score} of 100."
+        f"{format_count(len(toolset), 'tool')}, {len(skipped)} skipped, {counts}; "
+        f"score {score} of 100."
     )
     yield from wrap_text(total, width) if width else [total]
 

@@ -80,6 +80,13 @@ def test_a_finding_alone_is_one_line(run, write):
     assert f"hint: GET /x (op): {reason}" in lines
 
 
+def test_a_finding_is_printed_and_counted_by_its_severity(run, write):
+    lines = run("lint", write({"/x": {"get": {"summary": "s"}}}, security=[{}])).stdout.splitlines()
+
+    assert [line.split(":")[0] for line in lines[:-1]] == ["warning"]
+    assert "0 notes, 1 warning, 0 hints; score" in lines[-1]
+
+
 def test_a_key_that_stands_twice_in_a_large_document_is_found(run, write):
     path = write({f"/p{n}": {"get": {"description": "x" * 12_000}} for n in range(100)})
     path.write_text(path.read_text().replace('"/p2"', '"/p1"'))
