@@ -47,8 +47,9 @@ def print_result(
         hint: What a user may do about a failure.
     """
     for problem in problems:
-        kind = "note" if problem.startswith("not judged") else "openapi-core"
-        print_note(redact_text(f"{kind}: {problem}"))
+        reason = problem.removeprefix("not judged: ")
+        kind = "openapi-core" if reason == problem else "note: request not checked"
+        print_note(redact_text(f"{kind}: {reason}"))
     if result.is_error:
         _print_failure(result, hint)
         return 1

@@ -296,15 +296,17 @@ def test_a_dry_run_says_which_credential_is_missing(run, museum):
     assert result.exit_code == 0
     assert result.stderr.startswith("note: ")
     assert "--credential 'MuseumPlaceholderAuth=$NAME'" in result.stderr
+    anonymous = run("call", museum, "get_museum_hours", "--dry-run", "--anonymous")
+    assert (anonymous.stdout, anonymous.stderr) == (result.stdout, "")
 
 
-def test_a_mock_without_openapi_core_says_that_it_does_not_judge(run, museum, monkeypatch):
+def test_a_mock_without_openapi_core_says_that_it_does_not_check(run, museum, monkeypatch):
     monkeypatch.setitem(sys.modules, "openapi_core", None)
 
     result = run("call", museum, "get_museum_hours", "startDate=tomorrow", "--mock", "--limit", "1")
 
     assert (result.exit_code, len(json.loads(result.stdout))) == (0, 1)
-    assert result.stderr.startswith("note: not judged: openapi_core is not installed: pip install")
+    assert result.stderr.startswith("note: request not checked: openapi_core is not installed: pip")
     assert "[testing]" in result.stderr
 
 
