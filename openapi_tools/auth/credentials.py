@@ -234,7 +234,7 @@ class Credentials:
         if (credentials or policy.client_adds_credentials) and not policy.allows_server:
             return CallCredentials(note=policy.describe_refusal())
         if requirement is None and not credentials:
-            is_missing = not policy.lenient and not policy.client_brings
+            is_missing = not policy.lenient and not policy.client_adds_credentials
             return CallCredentials(note=self.describe_missing(operation) if is_missing else "")
         return CallCredentials(
             combine_auth(credential.masked for credential in credentials.values())
