@@ -32,7 +32,7 @@ from openapi_tools.codegen.secret_warnings import secret_warnings, variable_warn
 from openapi_tools.codegen.skill_folder import build_skill_folder
 from openapi_tools.codegen.skill_text import MOST_NAME, is_skill_name
 from openapi_tools.codegen.writer import plan_files, write_files
-from openapi_tools.common.json_values import paused_gc
+from openapi_tools.common.json_values import PausedGC
 from openapi_tools.common.options import Select
 from openapi_tools.common.setting_fields import setting_names
 from openapi_tools.common.visible_text import StableNames
@@ -207,20 +207,20 @@ def _folder_name(output: Path) -> str:
     return output.name if output.name not in ("", "..") else output.resolve().name
 
 
-@paused_gc()
 def _render_package_files(
     toolset: Toolset, data: PackageData, file: ConfigFile | None, *, form: str, output: Path
 ) -> tuple[PackageData, dict[str, str]]:
-    if form == EXATHENA:
-        # Start-up time: most packages are in Python.
-        from openapi_tools.codegen.elixir_project import build_project
+    with PausedGC():
+        if form == EXATHENA:
+            # Start-up time: most packages are in Python.
+            from openapi_tools.codegen.elixir_project import build_project
 
-        data, files = build_project(data)
-    elif form == SKILL:
-        files = build_skill_folder(toolset, data, file, name=_folder_name(output))
-    else:
-        files = render_files(data, layout=form)
-    return data, add_manifest(files, data, layout=form)
+            data, files = build_project(data)
+        elif form == SKILL:
+            files = build_skill_folder(toolset, data, file, name=_folder_name(output))
+        else:
+            files = render_files(data, layout=form)
+        return data, add_manifest(files, data, layout=form)
 
 
 def _refuse_empty_package(skipped: Sequence[Skipped], standing: Sequence[str]) -> None:
@@ -236,7 +236,6 @@ def _refuse_empty_package(skipped: Sequence[Skipped], standing: Sequence[str]) -
         raise DocumentError(f"{reason}Delete it if it is no longer needed.")
 
 
-@paused_gc()
 def _load_package(
     options: LoadOptions, select: Select | None, config: Any, name: str, place: tuple[Any, str]
 ) -> tuple[Toolset, PackageData, ConfigFile | None]:
@@ -255,7 +254,8 @@ def _load_package(
         if manifest is None or place[1] == SKILL  # its command reads the document alone
         else StableNames(frozenset(manifest.tools), manifest.short_names)
     )
-    operations = find_operations(document, strict=False, kept=kept_names)
+    with PausedGC():
+        operations = find_operations(document, strict=False, kept=kept_names)
     # A package is the same whoever generates it: keys stay arguments until it is loaded with them.
     toolset = load.make_toolset(operations, credentials, hides_keys=False)
     chosen = toolset
@@ -270,7 +270,9 @@ def _load_package(
             f"none of the document's {len(toolset)} tools is selected; change the selection."
         )
     api, servers = _choose_api_name(name, chosen.document), document.root_servers()
-    return chosen, collect_package_data(chosen, api=api, settings=settings, servers=servers), file
+    with PausedGC():
+        data = collect_package_data(chosen, api=api, settings=settings, servers=servers)
+    return chosen, data, file
 
 
 def _choose_api_name(name: str, document: Any) -> str:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def import_by_name(name: str) -> Any:
     """Return a module by its name; for tables of names, and for users' packages."""
     pauses_gc = gc.isenabled() and name not in sys.modules
-    if pauses_gc:  # as `json_values.paused_gc`, whose module would cost a start more than this one
+    if pauses_gc:  # as `json_values.PausedGC`, whose module would cost a start more than this one
         gc.disable()
     try:
         return import_module(name)

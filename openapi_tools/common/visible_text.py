@@ -81,6 +81,7 @@ _OTHER = re.compile(r"[^A-Za-z0-9]+|__+")
 _HASH_LENGTH = 6
 _NOT_WORD = re.compile(r"\W")
 _NOT_IDENTIFIER = re.compile(r"\W+", re.ASCII)
+_WIRE_NAME = operator.itemgetter(1)  # of a location, a name on the wire and more
 _MAX_MOUNTS = 8  # leading parts of a path that an operation id may lack, at most
 
 
@@ -143,7 +144,8 @@ def strip_markup(text: str) -> str:
 
 
 def _clean_lines(text: str) -> str:
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
     if not text.isascii() or text.encode().translate(None, _VISIBLE):
         text = _strip_controls(text)
     return _BLANK.sub("\n\n", text) if "\n\n\n" in text else text
@@ -226,11 +228,11 @@ def tool_names(
     owners = {name: index for index, name in claimed.items()}
     names: dict[str, None] = {}
     for index, (_, method, path) in enumerate(listed):
-        place = f"{method} {path}"
         free = name = claimed.get(index, preferred[index])
+        attempts = 0
         while free in names or owners.get(free, index) != index:
-            free = _add_hash(name, place)
-            place += " again"
+            free = _add_hash(name, f"{method} {path}{' again' * attempts}")
+            attempts += 1
         names[free] = None
     return list(names)
 
@@ -306,7 +308,7 @@ def _add_hash(name: str, source: str) -> str:
 
 def argument_names(wires: Sequence[tuple[str, str, *tuple[Any, ...]]]) -> list[str]:
     """Return an argument name for each (location, wire name, …): that itself where all take it."""
-    wire_names = [wire[1] for wire in wires]
+    wire_names = list(map(_WIRE_NAME, wires))
     if len(set(wire_names)) == len(wire_names) and all(map(is_portable, wire_names)):
         return wire_names
     pairs = [wire[:2] for wire in wires]

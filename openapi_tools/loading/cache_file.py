@@ -17,7 +17,7 @@ from zlib import crc32
 from pydantic_core import from_json, to_json
 
 from openapi_tools._version import __version__
-from openapi_tools.common.json_values import Node, paused_gc, pointer_token, resolve_pointer
+from openapi_tools.common.json_values import Node, PausedGC, pointer_token, resolve_pointer
 from openapi_tools.errors import InvalidDocument
 from openapi_tools.loading.lazy_dict import LazyDict
 from openapi_tools.loading.tool_operations import DocumentOperations, ToolFacts
@@ -158,7 +158,7 @@ class DocumentFile:
                     row = self._connection.execute(_ROW, (place,)).fetchone()
                 data = _check_row(place, *row)
             # A number like `1e400`, which large documents may have, is there as `Infinity`.
-            with paused_gc():
+            with PausedGC():
                 return from_json(data)
         except (KeyError, TypeError, ValueError, sqlite3.Error):  # no such row, or another type
             raise UnusableFileError from None

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from openapi_tools.settings import Settings
 
 MAX_CHOICES: Final = 100  # servers, security requirements or media types that are looked at
-OF_BODY: Final = frozenset({"body", "formData"})  # locations of Swagger 2.0 that make the body
 
 BodyNode: TypeAlias = "tuple[Node, Resource] | None"
 ParameterNodes: TypeAlias = "dict[tuple[str, str], tuple[Node, Resource]]"
@@ -195,10 +194,8 @@ class Document:
         return self.servers(first) if first is not None else ()
 
     def _shared_servers(self, nodes: Any) -> tuple[Server, ...]:
-        if not isinstance(nodes, list):
-            return ()
         if id(nodes) not in self._servers:
-            self._servers[id(nodes)] = self._read_servers(nodes[:MAX_CHOICES])
+            self._servers[id(nodes)] = self._read_servers(as_list(nodes)[:MAX_CHOICES])
         return self._servers[id(nodes)]
 
     def _read_servers(self, nodes: list[Any]) -> tuple[Server, ...]:
@@ -218,7 +215,10 @@ class Document:
 
     def operation(self, path: str, key: str) -> OperationNode:
         """Return an operation that an earlier load found, or raise InvalidDocument."""
-        item = as_dict(self.root.get("paths")).get(path)
+        item = as_dict(as_dict(self.root.get("paths")).get(path))
+        node, method = item.get(key), self._methods.get(key)
+        if method is not None and isinstance(node, dict) and "$ref" not in item:
+            return OperationNode(method, path, key, node, item, self.entry)  # most operations
         for operation in self._operations_of_path(path, item):
             if isinstance(operation, OperationNode) and operation.key == key:
                 return operation
@@ -362,7 +362,7 @@ class Document:
         return body, resource
 
     def _swagger_body(self, operation: OperationNode, parameters: ParameterNodes) -> BodyNode:
-        parts = [part for (location, _), part in parameters.items() if location in OF_BODY]
+        parts = [part for (location, _), part in parameters.items() if location in versions.OF_BODY]
         if not parts:
             return None
         kinds = as_list(operation.node.get("consumes", self.root.get("consumes")))[:MAX_CHOICES]

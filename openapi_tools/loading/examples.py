@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools.common.json_values import as_dict
 from openapi_tools.common.visible_text import strip_hidden_in
 from openapi_tools.errors import DocumentError
-from openapi_tools.loading.keyword_values import ABSENT, is_longer
+from openapi_tools.loading.keyword_values import ABSENT, LIMITS_BESIDE_TYPE, is_longer
 from openapi_tools.loading.schema_examples import (
     DefinitionFinder,
     OpenDefinitionError,
@@ -35,6 +35,9 @@ _WORDS = frozenset({"summary", "description"})
 _NAMED = ("examples", "x-examples")
 # Beside the standard's names those of Swagger 2.0, which has examples in extensions only.
 _SINGLE = ("example", "x-example")
+
+# Keywords by which a schema may refuse a value of its type.
+_LIMITS = LIMITS_BESIDE_TYPE | {"enum"}
 
 _KEYWORDS = frozenset({*_SINGLE, *_NAMED})
 
@@ -80,12 +83,21 @@ def find_fitting_example(values: Iterable[Any], schema: Node, schemas: Schemas, 
 
 
 def _fit_example(value: Any, schema: Node, definitions: DefinitionFinder, limit: int) -> Any:
+    if (
+        value.__class__ is str
+        and schema.get("type") == "string"
+        and _LIMITS.isdisjoint(schema)
+        and value.isascii()
+        and value.isprintable()
+        and len(value) + 3 <= limit
+    ):
+        return value  # most examples
     if is_longer(value, limit):
         return ABSENT
     value = strip_hidden_in(value)
     try:
         if fits(schema, value, definitions):
-            return value  # most examples
+            return value
         return SchemaExamples(schema, definitions).convert_value(value)
     except OpenDefinitionError:
         return ABSENT
@@ -103,22 +115,30 @@ def _read_object(value: Any) -> Node:
 def add_property_examples(
     properties: Node, values: Iterable[Any], schemas: Schemas, limit: int
 ) -> Node:
-    """Return those of an object's properties of which an example of the object has a valid part.
+    """Return an object's properties, with examples for those that have none of their own.
 
-    It is that of the first example whose properties all match, else of the first one.
+    They are the valid parts of the first example whose parts are all valid, else of the first that
+    has a valid part.
     """
     best: Node = {}
     definitions = DefinitionFinder(schemas.closed_definition)
     for value in islice(values, _MOST):
-        example = _read_object(value)
-        parts = {
-            name: _fit_example(example[name], schema, definitions, limit)
-            for name, schema in properties.items()
-            if name in example
-        }
-        fitting = {name: part for name, part in parts.items() if part is not ABSENT}
+        fitting: Node = {}
+        is_valid = True
+        for name, part in _read_object(value).items():
+            schema = properties.get(name)
+            if schema is None or schemas.shows_examples(schema):
+                continue
+            meaning = _fit_example(part, schema, definitions, limit)
+            if meaning is ABSENT:
+                is_valid = False
+            else:
+                fitting[name] = meaning
         best = best or fitting
-        if fitting and len(fitting) == len(parts):
+        if fitting and is_valid:
             best = fitting
             break
-    return {name: {**properties[name], "examples": [part]} for name, part in best.items()}
+    with_examples = properties.copy()
+    for name, part in best.items():
+        with_examples[name] = {**properties[name], "examples": [part]}
+    return with_examples

@@ -22,6 +22,7 @@ from openapi_tools.common.json_schema import schema_types
 from openapi_tools.common.json_values import Node, as_dict, as_list, is_string, is_true
 from openapi_tools.errors import DocumentError
 from openapi_tools.loading import document as documents
+from openapi_tools.loading import versions
 from openapi_tools.loading.page_detection import detect_paging
 from openapi_tools.loading.parameters import InputArgument, Parameters
 from openapi_tools.loading.request_bodies import Content, RequestBodies
@@ -55,7 +56,7 @@ class Inputs:
         self._contents: dict[tuple[int, bytes | int, tuple[str, ...]], Content] = {}
         self._schemas: dict[tuple[int, ...], tuple[Node, list[InputArgument]]] = {}
         self._lists: dict[int, tuple[list[InputArgument], frozenset[str]]] = {}
-        self._shared_arguments: dict[tuple[int, bytes | int], InputArgument | None] = {}
+        self._shared_arguments: dict[tuple[int, bytes], InputArgument | None] = {}
         self._credentials: dict[tuple[str, str], list[str]] = {}
         for name, scheme in document.security.schemes.items():
             if scheme.type == "apiKey":
@@ -78,16 +79,15 @@ class Inputs:
         return schema
 
     def _build_schema(self, arguments: list[InputArgument]) -> Node:
-        names = visible_text.argument_names(arguments)
-        pairs = list(zip(names, arguments, strict=True))
-        properties = {
-            name: argument.schema
-            if name == argument.wire
-            else self._argument_schema(argument, name)
-            for name, argument in pairs
-        }
+        properties: Node = {}
+        required: list[str] = []
+        for name, argument in zip(visible_text.argument_names(arguments), arguments, strict=True):
+            is_own = name == argument.wire
+            properties[name] = argument.schema if is_own else self._argument_schema(argument, name)
+            if argument.required:
+                required.append(name)
         schema: Node = {"type": "object", "properties": properties}
-        if required := [name for name, argument in pairs if argument.required]:
+        if required:
             schema["required"] = required
         schema["additionalProperties"] = False
         return complete_schema(schema, self._document.schemas.closure)
@@ -200,7 +200,7 @@ class Inputs:
         properties = as_dict(as_dict(media_type.get("schema")).get("properties"))
         if len(properties) > _MOST_COMPARED:
             return id(resource), id(node)
-        return self._sharing_key(node, resource)
+        return id(resource), resource.key(node)
 
     def _input_arguments(
         self, operation: OperationNode, parameters: ParameterNodes
@@ -249,22 +249,17 @@ class Inputs:
     def _argument(
         self, location: str, name: str, node: Node, resource: Resource
     ) -> InputArgument | None:
-        key = self._sharing_key(node, resource)
+        key = id(resource), resource.key(node)
         if key not in self._shared_arguments:
             is_offered = self._is_offered(location, name, node)
-            argument = (
+            self._shared_arguments[key] = (
                 self._parameters.argument(location, name, node, resource) if is_offered else None
             )
-            self._shared_arguments[key] = argument
         return self._shared_arguments[key]
-
-    def _sharing_key(self, node: Node, resource: Resource) -> tuple[int, bytes | int]:
-        is_local = self._document.references.has_local(resource)
-        return id(resource), id(node) if is_local else resource.key(node)
 
     def _is_offered(self, location: str, name: str, node: Node) -> bool:
         place = parameter_key(location, name)
-        if location in documents.OF_BODY or place in self._credentials:
+        if location in versions.OF_BODY or place in self._credentials:
             return False
         is_own = location == "header" and place[1] in OWN_HEADERS
         return not is_own and not documents.is_left_out(node)

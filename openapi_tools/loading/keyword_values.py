@@ -79,10 +79,9 @@ def is_longer(value: Any, limit: int) -> bool:
         return len(value) + 3 > limit or _has_control_characters(value)
     if value is None or isinstance(value, int):
         return limit < _SIZE_OF_SCALAR
-    if isinstance(value, list) and _are_strings(value):
-        return sum(map(len, value)) + 5 * len(value) > limit or _has_control_characters(
-            "".join(value)
-        )
+    if isinstance(value, list) and _STRING_CLASS.issuperset(map(type, value)):
+        size = sum(map(len, value)) + 5 * len(value)
+        return size > limit or _has_control_characters("".join(value))
     size = 0
     stack = [value]
     while stack and size <= limit:
@@ -198,10 +197,24 @@ HARMLESS_SIBLINGS: Final = frozenset({"description", "title", "default"}) | NULL
 """Siblings of a `$ref` that are read in 2.0 and 3.0, although the standard ignores them."""
 _NULLABLE_ANNOTATIONS: Final = ("title", "description", "default", "examples")
 _ASSERTING: Final = frozenset({"allOf", "anyOf", "oneOf", "not", "$ref", "const", "if"})
+_RARE: Final = frozenset(
+    {"exclusiveMinimum", "exclusiveMaximum", "example", "oneOf", "multipleOf", "dependentRequired"}
+)
 
 
 def modernize_keywords(out: Node) -> None:
     """Translate older versions' keywords to 2020-12, in place."""
+    if not _RARE.isdisjoint(out):
+        _modernize_rare_keywords(out)
+    if "type" in out and not (out["type"].__class__ is str and out["type"] in json_schema.TYPES):
+        read_type(out)
+    if "required" in out:
+        _clean_required(out)
+    if "enum" in out:
+        _clean_enum(out, out["enum"])
+
+
+def _modernize_rare_keywords(out: Node) -> None:
     _convert_exclusive(out, "minimum", "exclusiveMinimum")
     _convert_exclusive(out, "maximum", "exclusiveMaximum")
     if "example" in out:
@@ -213,8 +226,6 @@ def modernize_keywords(out: Node) -> None:
             out["allOf"] = [*out.get("allOf", ()), {"anyOf": branches}]
         else:
             out["anyOf"] = branches
-    if "type" in out and not (out["type"].__class__ is str and out["type"] in json_schema.TYPES):
-        read_type(out)
     # JSON Schema Validation 2020-12, section 6.2.1: strictly greater than 0. Validators refuse
     # others.
     if "multipleOf" in out and out["multipleOf"] <= 0:
@@ -222,10 +233,6 @@ def modernize_keywords(out: Node) -> None:
     if "dependentRequired" in out:
         needed = out["dependentRequired"].items()
         out["dependentRequired"] = {name: list(dict.fromkeys(names)) for name, names in needed}
-    if "required" in out:
-        _clean_required(out)
-    if "enum" in out:
-        _clean_enum(out, out["enum"])
 
 
 def _clean_enum(out: Node, values: list[Any]) -> None:

@@ -37,8 +37,12 @@ class LazyDict(Node):
         # Threads must get one object: the loader knows nodes by their identity.
         return self.setdefault(key, self._read(key))
 
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return the value of a key, or the default."""
+        return self[key] if key in self._names else default
+
     # The methods of `Mapping` call those above, so that each value is read when it is used.
-    get, keys = Mapping.get, Mapping.keys  # type: ignore[assignment]  # and no views of a dict
+    keys = Mapping.keys  # type: ignore[assignment]  # and no views of a dict
     values, items = Mapping.values, Mapping.items  # type: ignore[assignment]  # as above
 
     def plain(self) -> Node:

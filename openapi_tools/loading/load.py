@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from openapi_tools import errors
 from openapi_tools.auth import check_credentials
-from openapi_tools.common.json_values import paused_gc
+from openapi_tools.common.json_values import PausedGC
 from openapi_tools.common.options import Select
 from openapi_tools.conformance.response_check import make_response_check
 from openapi_tools.loading.document_reader import (
@@ -150,7 +150,7 @@ def load_by_options(
     reader = DocumentReader(options, record=record, loop=loop)
     # Garbage collection would walk the growing document again and again: a third of the time.
     try:
-        with paused_gc():
+        with PausedGC():
             if reader.can_use_cache:
                 toolset = _load_through_cache(reader)
             else:

@@ -20,7 +20,6 @@ from openapi_tools.common.json_values import (
     omit_keys,
 )
 from openapi_tools.loading import versions
-from openapi_tools.loading.document import OF_BODY
 from openapi_tools.loading.security import read_scheme
 
 if TYPE_CHECKING:
@@ -95,7 +94,7 @@ class _SwaggerConverter:
         for entry in as_list(as_dict(holder).get("parameters")):
             node = dict(follow_references(self.root, entry))
             location = versions.standard_location(node.get("in"))
-            is_misplaced = location != node.get("in") or str(location) in OF_BODY
+            is_misplaced = location != node.get("in") or str(location) in versions.OF_BODY
             if is_misplaced or versions.convert_parameter(node, swagger=False) is not node:
                 return True
         return False
@@ -108,8 +107,10 @@ class _SwaggerConverter:
 
     def _convert_operation(self, shared: dict[tuple[str, str], Node], node: Node) -> Node:
         declared = {**shared, **dict(self._parameters(node))}
-        in_body = [part for (location, _), part in declared.items() if location in OF_BODY]
-        outside_body = [part for (location, _), part in declared.items() if location not in OF_BODY]
+        in_body = [part for (location, _), part in declared.items() if location in versions.OF_BODY]
+        outside_body = [
+            part for (location, _), part in declared.items() if location not in versions.OF_BODY
+        ]
         out = {**node, "parameters": [self._convert_parameter(part) for part in outside_body]}
         if "requestBody" not in node and (body := self._convert_body(node, in_body)):
             out["requestBody"] = body

@@ -32,7 +32,11 @@ _FRAGMENT = "/?:@!$&'()*+,;=~"  # RFC 3986, section 3.5
 
 @dataclass(slots=True, eq=False)
 class Resource:
-    """A parsed document; `uri` is a URL or a path, or empty, and `self_uri` its `$self` (3.2)."""
+    """A parsed document; `uri` is a URL or a path, or empty, and `self_uri` its `$self` (3.2).
+
+    `has_local` once a reference led to a definition that is inside a schema: equal references may
+    lead to different definitions then.
+    """
 
     root: Any
     uri: str = ""
@@ -40,17 +44,19 @@ class Resource:
     self_uri: str = ""
     public: bool = False
     is_tree: bool = True
+    has_local: bool = False
     _anchors: Node | None = None
     _scopes: dict[int, _Scope] | None = None
     _keys: dict[int, bytes] = field(default_factory=dict)
     _key_bytes: int = 0
 
     def key(self, node: Any) -> bytes:
-        """Return a key that equal parts of the document share: their JSON, written once."""
+        """Return a key that parts of the document share which mean the same: their JSON."""
         key = self._keys.get(id(node))
         if key is None:
             # Beyond the bound equal parts are read again instead: slower, but in bounded memory.
-            key = dump_json_bytes(node) if self._key_bytes < MAX_KEY_BYTES else b"id %d" % id(node)
+            is_shared = self._key_bytes < MAX_KEY_BYTES and not self.has_local
+            key = dump_json_bytes(node) if is_shared else b"id %d" % id(node)
             self._key_bytes += len(key)
             self._keys[id(node)] = key
         return key
@@ -129,16 +135,11 @@ class References:
         self.local_notes: dict[str, None] = {}
         self._retrieve = retrieve
         self._local: dict[tuple[int, int], Target] = {}
-        self._with_local: set[int] = set()
         self._resources: dict[str, Resource] = {entry.uri: entry} if entry.uri else {}
         # Here and not in the resource: in a cycle of objects a large document outlives its tools.
         self._targets: dict[tuple[int, str], Target] = {}
         if entry.self_uri:
             self._resources[urldefrag(entry.self_uri).url] = entry
-
-    def has_local(self, resource: Resource) -> bool:
-        """Return whether equal references of a resource may lead to different definitions."""
-        return id(resource) in self._with_local
 
     def resolve(self, ref: object, resource: Resource, holder: Node | None = None) -> Target:
         """Return where one reference leads, which may be a reference again.
@@ -168,7 +169,7 @@ class References:
             if definition is None:
                 return self._find_target(holder["$ref"], resource)  # which raises
             self._local[key] = Target(definition[0], resource, definition[1])
-            self._with_local.add(id(resource))
+            resource.has_local = True
             place = definition[1] if resource is self.entry else f"{resource.name}#{definition[1]}"
             remark = "is read as this schema, because it does not exist in the document"
             self.local_notes[f"{place}: {holder['$ref']!r:.100} {remark}."] = None

@@ -117,22 +117,17 @@ class RequestBodies:
     def _show_example(self, content: Content, declared: Node, resource: Resource) -> None:
         schemas, schema = self._document.schemas, content.schema
         properties = schema.get("properties", {}) if content.flat else {"": schema}
-        plain = {
-            name: node
-            for name, node in properties.items()
-            if isinstance(node, dict) and "examples" not in schemas.content(node)
-        }
-        if not plain:
-            return  # the schemas show their own
-        object_examples = as_list(schemas.content(schema).get("examples")) if content.flat else []
+        if all(map(schemas.shows_examples, properties.values())):
+            return
+        object_examples = as_list(schema.get("examples")) if content.flat else []
         if not object_examples and not has_examples(declared):
             return  # most bodies
         values = example_values(declared, resource, self._document.references)
         limit = self._settings.description_chars
         if content.flat:
             values = chain(values, object_examples)
-            with_examples = add_property_examples(plain, values, schemas, limit)
-            content.schema = {**schema, "properties": properties | with_examples}
+            properties = add_property_examples(properties, values, schemas, limit)
+            content.schema = {**schema, "properties": properties}
         elif (value := find_fitting_example(values, schema, schemas, limit)) is not ABSENT:
             content.schema = {**schema, "examples": [value]}
 

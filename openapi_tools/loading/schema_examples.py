@@ -42,6 +42,7 @@ _DIRECT = frozenset(
     | {"minProperties", "maxProperties", "uniqueItems"}
     | {"items", "properties", "required", "additionalProperties", "$ref", "allOf", "anyOf"}
 )
+_OF_PARTS = frozenset({"items", "properties", "required", "additionalProperties"})
 _MAX_SCHEMAS = 2_000  # schemas that judge one value; a value with more of them counts as fitting
 _MAX_READINGS = 200  # schemas whose reading of one value is tried
 _MAX_WORK = 300_000  # schemas that judge values of one document; then all values count as fitting
@@ -77,7 +78,8 @@ def fits(schema: Any, value: Any, definitions: DefinitionFinder, depth: int = 0)
     """Return whether a converted schema accepts a value."""
     if not isinstance(schema, dict):
         return bool(schema)
-    if "type" in schema and not _is_one_of(schema["type"], value):
+    kind = schema.get("type")
+    if not (kind is None or kind == _CLASSES.get(value.__class__) or _is_one_of(kind, value)):
         return False
     if "enum" in schema and not contains_value(schema["enum"], value):
         return False
@@ -88,20 +90,19 @@ def fits(schema: Any, value: Any, definitions: DefinitionFinder, depth: int = 0)
 
 def _fits_beside_type(schema: Node, value: Any, definitions: DefinitionFinder, depth: int) -> bool:
     keywords = LIMITS_BESIDE_TYPE.intersection(schema)
-    is_scalar = isinstance(value, _SCALARS)
-    if is_scalar and keywords.isdisjoint(REFERRING):
+    is_scalar, refers = isinstance(value, _SCALARS), not keywords.isdisjoint(REFERRING)
+    if is_scalar and not refers:
         return _satisfies_all(keywords, schema, value)
     if definitions.left <= 0 or depth > _MAX_DEPTH:
         return True
     if not keywords <= _DIRECT:
         return _is_valid(schema, value, definitions)
     definitions.left -= 1
+    has_parts = not (is_scalar or keywords.isdisjoint(_OF_PARTS))
     return (
         _satisfies_all(keywords, schema, value)
-        and (
-            keywords.isdisjoint(REFERRING) or _fits_in_place(schema, value, definitions, depth + 1)
-        )
-        and (is_scalar or _has_fitting_parts(schema, value, definitions, depth + 1))
+        and (not refers or _fits_in_place(schema, value, definitions, depth + 1))
+        and (not has_parts or _has_fitting_parts(schema, value, definitions, depth + 1))
     )
 
 
@@ -115,7 +116,7 @@ def _satisfies_all(keywords: frozenset[str], schema: Node, value: Any) -> bool:
 
 def _is_one_of(declared: Any, value: Any) -> bool:
     if isinstance(declared, str):
-        return _CLASSES.get(value.__class__) == declared or is_type(value, declared)
+        return is_type(value, declared)
     return any(is_type(value, name) for name in declared)
 
 
@@ -141,8 +142,7 @@ def _fits_in_place(schema: Node, value: Any, definitions: DefinitionFinder, dept
 
 def _has_fitting_parts(schema: Node, value: Any, definitions: DefinitionFinder, depth: int) -> bool:
     if isinstance(value, list):
-        items = schema.get("items", True)
-        return all(fits(items, item, definitions, depth) for item in value)
+        return all(fits(schema.get("items", True), item, definitions, depth) for item in value)
     if "required" in schema and not value.keys() >= {*schema["required"]}:
         return False
     declared, rest = schema.get("properties", {}), schema.get("additionalProperties", True)

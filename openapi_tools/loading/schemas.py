@@ -209,6 +209,10 @@ class Schemas:
             schema = merged
         return schema
 
+    def shows_examples(self, schema: Node) -> bool:
+        """Return whether a converted schema, or that behind its `$ref`, has examples."""
+        return "examples" in (self.content(schema) if "$ref" in schema else schema)
+
     def is_recursive(self, schema: Node) -> bool:
         """Return whether a `$ref` leads to a definition that reaches itself."""
         if "$ref" not in schema:
@@ -269,34 +273,30 @@ class Schemas:
         may_be_empty: bool = False,
     ) -> Node:
         out: Node = {}
-        usual = keyword_values.USUAL_CLASSES
+        usual, readers = keyword_values.USUAL_CLASSES, keyword_values.READERS
         for key, value in node.items():
             if usual.get(key) is value.__class__:
                 out[key] = value
-            elif (read := keyword_values.READERS.get(key)) is not None:
+            elif (read := readers.get(key)) is not None:
                 if (kept := read(value)) is not keyword_values.ABSENT:
                     out[key] = kept
             elif key in keyword_values.APPLICATORS:
                 self._convert_applicator(out, key, value, resource, depth + 1)
         if "description" in out:
             out["description"] = self._text(out["description"])
-        if "enum" in out and not ENUM_EXTENSIONS.isdisjoint(node):
-            words = add_enum_words(out.get("description", ""), node, self._limit)
-            out |= {"description": words} if words else {}
-        kind = out.get("type", "string")
-        also_null = False
+        kind, also_null = out.get("type", "string"), False
         # A fast path for most schemas: documents have tens of thousands.
-        if not (
-            kind.__class__ is str and kind in TYPES and keyword_values.TRANSLATED.isdisjoint(node)
-        ):
+        if kind.__class__ is str and kind in TYPES and keyword_values.TRANSLATED.isdisjoint(node):
+            if _SETTLED.isdisjoint(out) and (kind != "array" or "items" in out):
+                return out
+        else:
             out = self._translate(out, node, resource, report)
-            also_null, kind = keyword_values.is_nullable(node), out.get("type", ())
-        if not also_null and _SETTLED.isdisjoint(out) and ("items" in out or "array" not in kind):
-            return out  # most schemas
+            also_null = keyword_values.is_nullable(node)
         return self._finish(out, report, also_null=also_null, may_be_empty=may_be_empty)
 
     def _finish(self, out: Node, report: Report, *, also_null: bool, may_be_empty: bool) -> Node:
-        if keyword_values.may_have_contradictions(out):
+        is_settled = _SETTLED.isdisjoint(out)
+        if not is_settled and keyword_values.may_have_contradictions(out):
             if "pattern" in out and len(self._patterns) <= MAX_PATTERNS:
                 self._patterns.add(out["pattern"])
             resolve_contradictions(
@@ -310,7 +310,7 @@ class Schemas:
             out = self._add_items(out)
         if also_null:
             out = keyword_values.make_nullable(out)
-        if keyword_values.may_show_misfits(out):
+        if not is_settled and keyword_values.may_show_misfits(out):
             self._drop_unfitting_values(out, report)
         return out
 
@@ -344,6 +344,7 @@ class Schemas:
         names = "".join(values)  # to look at all of them at once
         named = len(names) <= keyword_values.MAX_LABEL and names.isprintable()
         hides, mark = key == "properties", self._hidden
+        convert = self.convert if depth > 1 or self._open else self._convert_property
         out = {}
         for name, value in values.items():
             if not named and not keyword_values.is_name(name):
@@ -351,20 +352,22 @@ class Schemas:
             marked = hides and value.__class__ is dict and ("$ref" in value or mark in value)
             if marked and self._hidden_properties.is_hidden(value, resource):
                 continue
-            make = self.convert if depth > 1 or self._open else self._convert_property
-            out[name] = make(value, resource, depth)
+            out[name] = convert(value, resource, depth)
         return out
 
     def _convert_property(self, node: Any, resource: Resource, depth: int) -> Node:
         key = (id(resource), resource.key(node))
-        if key not in self._properties:
+        schema = self._properties.get(key)
+        if schema is None:
             schema = self.convert(node, resource, depth)
-            if self._references.has_local(resource):
-                return schema  # an equal one elsewhere may have other definitions around it
-            self._properties[key] = schema
-        return self._properties[key]
+            if not resource.has_local:  # an equal one could have other definitions around it
+                self._properties[key] = schema
+        return schema
 
     def _translate(self, out: Node, node: Node, resource: Resource, report: Report) -> Node:
+        if "enum" in out and not ENUM_EXTENSIONS.isdisjoint(node):
+            words = add_enum_words(out.get("description", ""), node, self._limit)
+            out |= {"description": words} if words else {}
         keyword_values.modernize_keywords(out)
         if "discriminator" in node:
             keyword_values.explain_discriminator(out, strip_hidden_in(node["discriminator"]))

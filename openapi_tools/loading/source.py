@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from openapi_tools.common.http_rules import WEB_URL
-from openapi_tools.common.json_values import paused_gc
+from openapi_tools.common.json_values import PausedGC
 from openapi_tools.errors import InvalidDocument, SourceError
 from openapi_tools.loading import other_files
 from openapi_tools.loading.parse_json import NotJSON, read_json
@@ -228,7 +228,7 @@ def parse_document(
     try:
         text = _decode_to_utf8(data)
         _refuse_other_files(text, name)
-        with paused_gc():
+        with PausedGC():
             parsed = _parse(text, check=check or strict, strict=strict)
         _refuse_other_values(parsed.root, expected)
     except InvalidDocument as error:

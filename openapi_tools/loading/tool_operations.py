@@ -162,7 +162,8 @@ class _Usability:
         # Lists of parameters and components are shared by many operations, so each is checked once.
         if id(parameters) not in self._clean:
             for node, resource in parameters.values():
-                if not _WATCHED.isdisjoint(node):  # most have nothing to check
+                # Most have nothing to check, or are components that another operation has.
+                if not _WATCHED.isdisjoint(node) and (id(node), id(resource)) not in self._clean:
                     self._check_references(node, resource, operation, "/parameters")
             self._clean.add(id(parameters))
         if not operation.key.islower() and "/" not in operation.key:

@@ -21,6 +21,7 @@ from openapi_tools.loading.type_names import main_type
 from openapi_tools.model import Server, ServerVariable
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
+OF_BODY = frozenset({"body", "formData"})  # locations of Swagger 2.0 that make the body
 SUPPORTED = "Swagger 2.0 and OpenAPI 3.0, 3.1 and 3.2"
 # Other documents, by a property that they have.
 _OTHER_FORMATS = {

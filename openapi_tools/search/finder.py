@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json, to_json
 
-from openapi_tools.common.json_values import paused_gc
+from openapi_tools.common.json_values import PausedGC
 from openapi_tools.common.options import type_name
 from openapi_tools.errors import SettingsError, format_count
 from openapi_tools.search.index import Index, terms
@@ -100,9 +100,9 @@ class DocumentIndex:
         size, graph = from_json(data.partition(b"\n")[0])
         return Index.from_bytes(data[-size:]), Producers(self.tools, graph)
 
-    @paused_gc()
     def _build(self) -> tuple[Index, Producers]:
-        index, producers = Index.build(self.tools), Producers(self.tools)
+        with PausedGC():
+            index, producers = Index.build(self.tools), Producers(self.tools)
         if self._cache_file is not None:
             data = index.to_bytes()
             with suppress(ValueError):  # a lone surrogate in a name

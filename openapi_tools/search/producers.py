@@ -15,7 +15,7 @@ from operator import eq
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.common.json_schema import DEFINITIONS_PREFIX
-from openapi_tools.common.json_values import paused_gc, resolve_reference, unescape_token
+from openapi_tools.common.json_values import PausedGC, resolve_reference, unescape_token
 from openapi_tools.common.visible_text import snake_case
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class Producers:
 
     @cached_property
     def _graph(self) -> _Graph:
-        with paused_gc():
+        with PausedGC():
             return _Graph(self._tools)
 
 

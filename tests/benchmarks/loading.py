@@ -12,7 +12,7 @@ from rows import BEYOND, Row, at_most, compare_rows
 from timing import Sample, interleave, time_action
 
 from openapi_tools import load_tools
-from openapi_tools.common.json_values import paused_gc
+from openapi_tools.common.json_values import PausedGC
 
 TOOLS = 4
 """How many first schemas are looked at for each round of the others."""
@@ -59,7 +59,7 @@ def _parses_and_loads(data):
 
 
 def _parse_paused(data):
-    with paused_gc():
+    with PausedGC():
         return from_json(data)
 
 

@@ -13,7 +13,7 @@ from rows import POWER, Goal, Row
 from timing import exponent, run_program, samples, time_action
 
 from openapi_tools import Settings, load_tools
-from openapi_tools.common.json_values import paused_gc
+from openapi_tools.common.json_values import PausedGC
 
 OPERATIONS = (500, 1000, 2000, 4000, 8000, 11_000)
 """About how many operations the documents have: the last one as many as Microsoft Graph's."""
@@ -69,7 +69,7 @@ def _steps(data):
     The collector rests during the parse, as it does in a load: it walks what was parsed so far
     again and again, and that grows with more than the size.
     """
-    with paused_gc():
+    with PausedGC():
         parse = time_action(lambda: from_json(data))
     gc.collect()
     begin = time.process_time()
