@@ -115,6 +115,7 @@ class Document:
         remarks: tuple[str, ...] = (),
     ) -> None:
         self.entry = entry
+        self.root: Node = entry.root
         self.remarks = remarks
         self.settings = settings
         self.retriever = retriever
@@ -130,6 +131,7 @@ class Document:
         self._bodies: dict[tuple[Any, ...], tuple[Node, Resource] | None] = {}
         self._merged: dict[tuple[int, int], ParameterNodes] = {}
         self._none: ParameterNodes = {}
+        self._has_body_parameters = False  # as Swagger 2.0 has, and some documents of OpenAPI 3
 
     @cached_property
     def security(self) -> Security:
@@ -160,12 +162,6 @@ class Document:
             ref_siblings=self.dialect.modern,
             hidden=hidden,
         )
-
-    @property
-    def root(self) -> Node:
-        """The parsed document."""
-        root: Node = self.entry.root
-        return root
 
     def servers(self, operation: OperationNode) -> tuple[Server, ...]:
         """Return an operation's servers, else its path's, else the document's.
@@ -346,13 +342,15 @@ class Document:
         if not _is_legible(name) and not is_left_out(node):
             reason = f"the name of the {location} parameter {name!r:.60} cannot be sent."
             raise InvalidDocument(reason)
+        if location in versions.OF_BODY:
+            self._has_body_parameters = True
         return location, name
 
     def request_body(self, operation: OperationNode, parameters: ParameterNodes) -> BodyNode:
         """Return an operation's Request Body Object, None without; DocumentError for a bad one."""
         node = None if self.dialect.swagger else operation.node.get("requestBody")
         if node is None:
-            return self._swagger_body(operation, parameters)
+            return self._swagger_body(operation, parameters) if self._has_body_parameters else None
         place = f"{operation.pointer}/requestBody"
         body, resource, _ = self.follow(node, operation.resource, place)
         if not isinstance(body, dict):
