@@ -27,7 +27,7 @@ from openapi_tools.loading import source as sources
 from openapi_tools.loading.keyword_values import is_longer
 from openapi_tools.loading.references import Resource
 from openapi_tools.loading.source import (
-    NOTHING,
+    NO_SOURCE,
     Source,
     address_of,
     parse_document,
@@ -89,7 +89,7 @@ class CacheLookup:
 
     file: cache_file.DocumentFile | None = None
     entry: Resource | None = None
-    source: Source = NOTHING
+    source: Source = NO_SOURCE
     label: cache_file.Label | None = None
     derived_file: cache_folder.DerivedFile | None = None
     remarks: tuple[str, ...] = ()
@@ -202,7 +202,7 @@ class DocumentCache:
             return self._use_copy(file, entry, remarks=(remark,))
         if fetcher.is_personal:  # the server asked for credentials during the fetch
             return CacheLookup(source=source)
-        if not source.keep:
+        if not source.can_store:
             _remove(name)
         digest, place = source.digest, _hash_address(source)
         is_same = source.data is None or (label.place, label.digest) == (place, digest)
@@ -257,7 +257,7 @@ class DocumentCache:
         )
 
     def _plan_copy(self, source: Source, name: str, label: cache_file.Label) -> CacheLookup:
-        if not source.keep:
+        if not source.can_store:
             return CacheLookup(source=source)
         label = label._replace(length=len(source.data or b""), kept=int(time.time()))
         derived_file = self._derived_file(folder() / name, label)

@@ -19,10 +19,13 @@ _MOST_FILES = {"search": 4, "definitions": 8}
 
 
 class DerivedFile(NamedTuple):
-    """A file of data that are made of the document in the file `path`: its tools' search index.
+    """A file of data derived from a cached document, such as the search index of its tools.
 
-    The definitions of the tools for a provider are of another `kind`. `form` says what the tools
-    are made of; a file of another form is not read.
+    Attributes:
+        path: The file of the document.
+        form: What the data depend on besides the document, such as settings; a file of another
+            form is not read.
+        kind: `search` for the index, `definitions` for the tools' definitions for a provider.
     """
 
     path: Path
@@ -38,7 +41,7 @@ class DerivedFile(NamedTuple):
         return self.with_form(form)._replace(kind="definitions")
 
     def read(self) -> bytes | None:
-        """Return the data that was written; None without any, or if it is damaged."""
+        """Return the data; None if there is none, or if it is damaged."""
         path = self._derived_path()
         with suppress(OSError):
             content = path.read_bytes() if is_trusted(path) else b""
@@ -70,7 +73,7 @@ def derived_paths(path: Path, kind: str = "*") -> list[Path]:
 
 
 def is_trusted(path: Path) -> bool:
-    """Return whether a file is regular and the user's alone, and its folder, too."""
+    """Return whether a file is regular, and it and its folder belong to the user alone."""
     # Whoever can write into the cache decides which tools a model gets, and where they send.
     try:
         status = path.lstat()

@@ -245,7 +245,7 @@ class Fetcher:
             public=policy.public,
             etag=etag if _ETAG.fullmatch(etag) else "",
             modified=modified if _DATE.fullmatch(modified) else "",
-            keep="no-store" not in directives,
+            can_store="no-store" not in directives,
         )
 
     async def _send(

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 _VALUES = frozenset({"additionalProperties", "unevaluatedProperties"})
 _VALUE_MAPS = frozenset({"properties", "patternProperties"})
-# Of the keywords for the same value `if` and `not` stay: where one of them accepts more, the whole
-# accepts less.
+# Keywords whose schemas apply to the same value, but for `if` and `not`: the more these accept, the
+# less the whole schema does.
 _SAME_VALUE = frozenset({"then", "else", "allOf", "anyOf", "oneOf", "dependentSchemas"})
 
 
@@ -38,9 +38,9 @@ def _patch_keyword(key: str, value: Any, rename: Callable[[str], str]) -> Any:
     if key == "$ref":
         return DEFINITIONS_PREFIX + rename(value.removeprefix(DEFINITIONS_PREFIX))
     if key in _VALUES:
-        return _removable(value, rename)
+        return _make_removable(value, rename)
     if key in _VALUE_MAPS:
-        return {name: _removable(part, rename) for name, part in value.items()}
+        return {name: _make_removable(part, rename) for name, part in value.items()}
     return _patch_branches(key, value, rename) if key in _SAME_VALUE else value
 
 
@@ -52,7 +52,7 @@ def _patch_branches(key: str, value: Any, rename: Callable[[str], str]) -> Any:
     return patch_schema(value, rename)
 
 
-def _removable(schema: Any, rename: Callable[[str], str]) -> Any:
+def _make_removable(schema: Any, rename: Callable[[str], str]) -> Any:
     patched = patch_schema(schema, rename)
     if not isinstance(patched, dict) or patched == {"not": {}} or _has_null(patched):
         return patched

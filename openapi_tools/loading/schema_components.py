@@ -24,7 +24,7 @@ from openapi_tools.loading.keyword_values import (
     LIST_APPLICATORS,
     MAP_APPLICATORS,
 )
-from openapi_tools.loading.source import relative_place
+from openapi_tools.loading.source import relative_address
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -293,5 +293,5 @@ def definition_name(target: Target, entry: Resource) -> str:
     component = parents in (["", "components", "schemas"], ["", "definitions"])
     if component and name == last and target.resource is entry:
         return name
-    place = relative_place(target.resource.uri, entry.uri)
+    place = relative_address(target.resource.uri, entry.uri)
     return f"{name[:48]}_{short_hash(f'{place}#{target.pointer}')}"

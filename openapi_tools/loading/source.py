@@ -45,18 +45,25 @@ _BYTE_ORDER_MARKS = (
 )
 _OPENAPI = "'openapi' or 'swagger'"
 _MOST_WARNINGS = 100  # duplicate keys that are named
-_SIGHT = 4096  # bytes that are read to recognise the kind of a file
+_MAGIC_BYTES = 4096  # in which the kind of a file is looked for
 _BRACKET = re.compile(rb"\s*[\[{]")
-# `{a: 1}` is YAML, as JSON wants quotes around keys; so a fault is described by the right
-# parser.
+# `{a: 1}` is YAML, as JSON wants quotes around keys. YAML's parser has to describe its faults.
 _FLOW_MAPPING = re.compile(rb"\s*\{\s*[^\"}\s]")
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A document's origin and bytes, or a mapping as `value`; neither if it did not change.
+    """A document as it was read: bytes or a mapping, and where it came from.
 
-    `uri` is the base of references, without user; its name has no query. `keep` is not `no-store`.
+    Attributes:
+        data: The bytes; None for a mapping, and if the server says that they have not changed.
+        value: The mapping; None for bytes.
+        uri: The base of its references, without a user; empty if it has no address.
+        name: How messages name it: the path, or the URL without its query.
+        public: Whether it came from a public address.
+        etag: The `ETag` of the response; empty if it has none.
+        modified: The `Last-Modified` of the response; empty if it has none.
+        can_store: Whether the server allows a copy in the cache: no `no-store`.
     """
 
     data: bytes | None
@@ -66,7 +73,7 @@ class Source:
     public: bool = False
     etag: str = ""
     modified: str = ""
-    keep: bool = True
+    can_store: bool = True
 
     @property
     def digest(self) -> str:
@@ -74,7 +81,7 @@ class Source:
         return hashlib.sha256(self.data or b"").hexdigest()
 
 
-NOTHING = Source(None)
+NO_SOURCE = Source(None)
 
 
 def is_configuration(source: Any) -> bool:
@@ -85,7 +92,7 @@ def is_configuration(source: Any) -> bool:
 def read_source(
     source: str | os.PathLike[str] | bytes | bytearray | Mapping[str, Any], settings: Settings
 ) -> Source:
-    """Read a document from anything but a URL: a string is a document by its looks, or a path."""
+    """Read a document from anything but a URL; a string is a path, or else the document itself."""
     if isinstance(source, Mapping):
         return Source(None, source)
     place = address_of(source)
@@ -104,7 +111,7 @@ def read_source(
 
 
 def address_of(source: object) -> str | Path | None:
-    """Return the URL or the path that a source is; None when it is a document itself."""
+    """Return a source as a URL or a path; None if it is the document itself."""
     if isinstance(source, os.PathLike):
         return Path(os.fsdecode(source))
     if not isinstance(source, str):
@@ -182,8 +189,8 @@ def _check_kind(mode: int, name: str) -> None:
         raise SourceError("is not a regular file but a device, pipe or socket.", source=name)
 
 
-def relative_place(uri: str, entry: str) -> str:
-    """Return a resource's path from the entry document; its bare URL at another origin."""
+def relative_address(uri: str, entry: str) -> str:
+    """Return the path from the entry document to a resource; its URL if it is at another origin."""
     if uri == entry:
         return ""
     there, here = urlsplit(uri), urlsplit(entry)
@@ -194,7 +201,7 @@ def relative_place(uri: str, entry: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """Plain data, and warnings; a tree shares no values, unlike YAML with aliases."""
+    """Plain data with warnings; `is_tree` is false if parts are shared, as by YAML's aliases."""
 
     root: Any
     warnings: tuple[str, ...] = ()
@@ -215,14 +222,14 @@ def parse_document(
 
     Args:
         data: JSON or YAML.
-        name: Of the document, for messages.
+        name: The document's name, for messages.
         find_duplicates: Whether to look for duplicate keys and numbers out of range; None for
             documents of up to 1 MB.
         strict: Refuse a duplicate key that hides more than documentation.
         expected: The keys that the document should have, for messages.
 
     Raises:
-        InvalidDocument: It is broken, or built to do harm; the message says where.
+        InvalidDocument: It is broken or malicious; the message says where.
     """
     check = len(data) <= DUPLICATES_BYTES if find_duplicates is None else find_duplicates
     try:
@@ -230,7 +237,7 @@ def parse_document(
         _refuse_other_files(text, name)
         with PausedGC():
             parsed = _parse(text, check=check or strict, strict=strict)
-        _refuse_other_values(parsed.root, expected)
+        _check_root(parsed.root, expected)
     except InvalidDocument as error:
         error.source = name
         raise
@@ -257,7 +264,7 @@ def _decode(data: bytes, encoding: str) -> str:
 
 
 def _refuse_other_files(data: bytes, name: str) -> None:
-    start = data[:_SIGHT].lstrip()
+    start = data[:_MAGIC_BYTES].lstrip()
     is_markup = start.startswith(b"<") and not start.startswith(b"<<")  # a merge key of YAML
     is_other = not start or is_markup or start.startswith(tuple(other_files.MAGIC))
     if (is_other or b"\0" in data) and (
@@ -277,8 +284,7 @@ def _parse(data: bytes, *, check: bool, strict: bool) -> Parsed:
             remark = f"{fault.reason} It was read as YAML."
             return _parse_yaml(data, remark, check=check, strict=strict)
         except InvalidDocument as error:
-            # The fault of JSON: whoever wrote braces meant JSON, and YAML's message would be
-            # about something else.
+            # Report the fault of JSON: whoever wrote braces meant JSON.
             raise (error if error.reason.startswith("not valid UTF-8") else fault) from None
     return Parsed(root, _limit_warnings(warnings))
 
@@ -302,7 +308,7 @@ def _limit_warnings(warnings: list[str]) -> tuple[str, ...]:
     return (*warnings[:_MOST_WARNINGS], f"{rest} more duplicate keys.")
 
 
-def _refuse_other_values(root: Any, expected: str) -> None:
+def _check_root(root: Any, expected: str) -> None:
     if root is None:
         raise InvalidDocument(other_files.EMPTY)
     if not isinstance(root, dict):
