@@ -40,14 +40,14 @@ def find_document_errors(root: Mapping[str, Any]) -> list[Finding]:
 
     The JSON Schema of the document's version is checked first, then rules that no schema can state:
     duplicate ids and parameters, path variables without a parameter, defaults that do not fit,
-    invalid schemas. References into other documents are not followed, but noted; so are look-alike
-    ids.
+    invalid schemas. Notes name references to other documents, which are not followed, and ids with
+    characters that look like others.
 
     Spec: OpenAPI 2.0, 3.0, 3.1 and 3.2, with the JSON Schemas published beside them.
     """
-    # As openapi-spec-validator's names have it: `2`, `30`, `31`, `32`.
-    is_2 = str(root.get("swagger")).split(".")[0] == "2"
-    version = "2" if is_2 else "".join(str(root.get("openapi")).split(".")[:2])
+    # In the form of openapi-spec-validator's names: `2`, `30`, `31`, `32`.
+    is_swagger = str(root.get("swagger")).split(".")[0] == "2"
+    version = "2" if is_swagger else "".join(str(root.get("openapi")).split(".")[:2])
     if version not in ("2", "30", "31", "32"):
         version_text = root.get("openapi", root.get("swagger"))
         return [Finding("", f"version {version_text!r} is not one of 2.0, 3.0, 3.1 and 3.2")]
@@ -115,7 +115,7 @@ def _find_schema_errors(root: Mapping[str, Any], version: str) -> Iterator[Findi
             deepest = _closest_error(error, root)
             yield _make_finding(deepest.instance_path, deepest.message)
     except (ValueError, RecursionError) as error:
-        yield _not_checked((), error)
+        yield _make_unchecked_finding((), error)
 
 
 def _closest_error(error: Any, root: Any) -> Any:
@@ -138,8 +138,8 @@ def _closest_error(error: Any, root: Any) -> Any:
 
 
 def _branch_distance(branch: list[Any], depth: int) -> tuple[bool, bool, int]:
-    # `in` and fixed values tell kinds of objects apart, so an error there says that the branch
-    # was not meant.
+    # `in` and fixed values distinguish kinds of objects: after an error there, the branch was not
+    # meant.
     direct_errors = [error for error in branch if len(error.instance_path) == depth + 1]
     is_fixed = [
         error for error in direct_errors if type(error.kind).__name__.endswith(("Enum", "Constant"))
@@ -157,20 +157,20 @@ def _value_at(root: Any, path: Iterable[Any]) -> Any:
 
 def _find_rule_errors(root: Mapping[str, Any], version: str) -> Iterator[Finding]:
     checks = getattr(openapi_spec_validator, f"OpenAPIV{version}SpecValidator").keyword_validators
-    located = {name: _locating_check(name, check) for name, check in checks.items()}
+    located = {name: _make_locating_check(name, check) for name, check in checks.items()}
     root_check: Any = KeywordValidatorRegistry(located)["__root__"]
     for error in root_check(closed_path(root)):
         place = _resolve_place(root, getattr(error, "place", ()))
         if getattr(error, "unchecked", False):
-            yield _not_checked(place, error.__cause__)
+            yield _make_unchecked_finding(place, error.__cause__)
         elif error.keyword == "default":
             yield _make_finding(place, f"the default does not match: {error.message}")
         else:
             yield _make_finding((*place, *error.absolute_path), error.message)
 
 
-def _locating_check(name: str, check: Any) -> Any:
-    # openapi-spec-validator says nothing of where an error is, and ends at its first exception.
+def _make_locating_check(name: str, check: Any) -> Any:
+    # openapi-spec-validator does not say where an error is, and stops at its first exception.
     def call(self: Any, *arguments: Any, **options: Any) -> Iterator[Any]:
         place = next(item for item in arguments if isinstance(item, SchemaPath)).parts
         try:
@@ -194,7 +194,7 @@ def _locating_check(name: str, check: Any) -> Any:
 
 
 def _collect_once(method: Any) -> Any:
-    # openapi-spec-validator's own loops in cycles, and visits a diamond of `allOf` exponentially.
+    # The original method never ends in a cycle, and takes exponential time for diamonds of `allOf`.
 
     def collect(self: Any, schema: Any) -> set[str]:
         collected = self.__dict__.setdefault("collected", {})
@@ -223,7 +223,7 @@ def _resolve_place(root: Mapping[str, Any], place: tuple[Any, ...]) -> tuple[Any
     return keys
 
 
-def _not_checked(place: tuple[Any, ...], failure: BaseException | None) -> Finding:
+def _make_unchecked_finding(place: tuple[Any, ...], failure: BaseException | None) -> Finding:
     if isinstance(failure, RecursionError):
         return _make_finding(place, "not checked: a cycle of $ref, or nested too deeply", "note")
     if not isinstance(failure, Unresolvable):
@@ -236,9 +236,9 @@ def _not_checked(place: tuple[Any, ...], failure: BaseException | None) -> Findi
 
 
 class LinearPatterns(SchemaValidatorsFactory):
-    """The schema validators of another factory, whose patterns take linear time.
+    """The schema validators of another factory, with patterns that take linear time.
 
-    Its own match with Python's `re`, in which `(a+)+$` takes years for a string of 60 letters.
+    The originals match with Python's `re`, where `(a+)+$` takes years for a string of 60 letters.
     """
 
     def __init__(self, inner: SchemaValidatorsFactory) -> None:
@@ -327,7 +327,7 @@ def closed_path(document: Mapping[str, Any]) -> SchemaPath:
     return SchemaPath.from_dict(document, handlers=_RefusingHandlers(), **options)
 
 
-# jsonschema-path asks the mapping for a handler by scheme, and falls back to one that fetches.
+# jsonschema-path looks up a handler by scheme, and falls back to one that fetches.
 class _RefusingHandlers(dict[str, Any]):
     def __contains__(self, key: object) -> bool:
         return True

@@ -81,7 +81,7 @@ class ExchangeChecker:
 
     @cached_property
     def _spec(self) -> Any:
-        # Without a handler, Python writes its remarks about unions to standard error.
+        # Without a handler, Python writes openapi-core's warnings about unions to standard error.
         logging.getLogger("openapi_core").addHandler(logging.NullHandler())
         return closed_path(self.document)
 
@@ -121,7 +121,7 @@ class ExchangeChecker:
         for declared in parameters_of(operation, item):
             key = (declared.location, declared.name)
             if key in values:
-                faults += check.sample_faults(declared.schema, values[key], declared.place, key)
+                faults += check.sample_faults(declared.schema, values[key], declared.label, key)
         if body is not None:
             schema = operation / "requestBody" / "content" / body[0] / "schema"
             faults += check.sample_faults(schema, body[1], "body: ", ("body", ""))
@@ -223,7 +223,7 @@ def _declared_headers(response: SchemaPath) -> Iterator[DeclaredValue]:
 
 
 class _KnownRouteFinder:
-    """A path finder for openapi-core that knows the route already."""
+    """A path finder for openapi-core that returns the route that is already known."""
 
     def __init__(
         self, route: Route, item: SchemaPath, operation: SchemaPath, _spec: Any, **_options: object
@@ -251,8 +251,8 @@ def _to_openapi_core(request: httpx.Request, route: Route) -> SimpleNamespace:
     return SimpleNamespace(
         method=request.method.lower(),
         path_pattern=route.path,
-        parameters=RequestParameters(),  # they are checked apart
-        # openapi-core takes an empty form for no body.
+        parameters=RequestParameters(),  # they are checked by `ValueCheck`
+        # openapi-core treats an empty form as no body.
         body=request.content or (b"&" if is_form(kind) else None),
         content_type=kind,
         host_url="",  # servers are not checked
@@ -267,8 +267,7 @@ def _media_type(headers: Mapping[str, str]) -> str:
 
 
 def _path_variables(variables: Mapping[str, str]) -> dict[str, str]:
-    # Under the names that RFC 6570 gives them, as openapi-core has it, which reads `;x` as
-    # `;x=` only.
+    # openapi-core finds variables by their expressions in RFC 6570, and reads `;x` as `;x=` only.
     plain = {name.strip(".;?*"): value for name, value in variables.items()}
     full = {name: re.sub(r"(;[^;=]+)(?=;|$)", r"\1=", value) for name, value in plain.items()}
     shapes = ("{}", ".{}", ".{}*", ";{}", ";{}*")
@@ -333,7 +332,7 @@ def _filter_body_errors(errors: Iterator[Exception], content_type: str) -> Itera
     for error in errors:
         is_about_type = isinstance(error.__cause__, MediaTypeFinderError)
         is_ignored = isinstance(error, MissingRequestBody) or (
-            is_multipart and _drop_errors_of_untyped(error)
+            is_multipart and _drop_false_alarms(error)
         )
         if (is_judged or is_about_type) and not is_ignored:
             yield error
@@ -354,16 +353,18 @@ def _api_key_locations(document: Document) -> Iterator[tuple[str, str]]:
             yield str(scheme.get("in")).lower(), str(scheme.get("name")).lower()
 
 
-def _drop_errors_of_untyped(error: Exception) -> bool:
+def _drop_false_alarms(error: Exception) -> bool:
+    # Parts of a multipart body are text, which openapi-core compares with types such as integer.
+    # Returns whether no other error is left.
     cause: Any = error.__cause__
     details = getattr(cause, "schema_errors", None)
     if not details:
         return False
-    cause.schema_errors = [detail for detail in details if not _is_untyped(detail)]
+    cause.schema_errors = [detail for detail in details if not _is_false_alarm(detail)]
     return not cause.schema_errors
 
 
-def _is_untyped(detail: Any) -> bool:
+def _is_false_alarm(detail: Any) -> bool:
     if isinstance(detail.instance, bytes) or (detail.validator, *detail.path) == ("readOnly",):
         return True
     if detail.validator != "type" or not isinstance(detail.instance, str):
@@ -382,13 +383,13 @@ def _describe_body_errors(errors: Iterable[Exception]) -> Iterator[str]:
     try:
         for error in errors:
             cause = error.__cause__
-            place = "" if cause is None else "body: "
+            label = "" if cause is None else "body: "
             details = getattr(cause, "schema_errors", None)
             if type(cause).__name__ == "DeserializeError":
-                yield elide_middle(f"{NOT_JUDGED}: {place}openapi-core does not read it here")
+                yield elide_middle(f"{NOT_JUDGED}: {label}openapi-core does not read it here")
             elif details:
-                yield from describe_errors(details, place)
+                yield from describe_errors(details, label)
             else:
-                yield elide_middle(f"{place}{cause or error}")
+                yield elide_middle(f"{label}{cause or error}")
     except UndefinedReading as error:
         yield f"{NOT_JUDGED}: body: {error}"

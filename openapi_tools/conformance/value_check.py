@@ -33,7 +33,7 @@ _MARKS = {"label": ".", "matrix": ";"}
 
 
 class SampleFault(NamedTuple):
-    """A value that departs from its schema: of a body with the property that it is in, or `""`."""
+    """A value that departs from its schema; in a body, `name` is the property, or empty."""
 
     location: str
     name: str
@@ -51,12 +51,12 @@ class DeclaredValue:
 
     @property
     def title(self) -> str:
-        """How messages call it."""
+        """What it is called in messages."""
         return f"{self.location} parameter" if "in" in self.node else "header"
 
     @property
-    def place(self) -> str:
-        """How the messages about it begin."""
+    def label(self) -> str:
+        """What messages about it begin with."""
         return f"{self.title} {self.name!r}: "
 
     @property
@@ -80,10 +80,10 @@ class ValueCheck:
         """Yield the errors of a value among the values of its location; one line each."""
         if declared.location == "header" and not is_token(declared.name):
             if declared.node.get("required") is True:
-                yield f"{NOT_JUDGED}: {declared.place}a header cannot have this name"
+                yield f"{NOT_JUDGED}: {declared.label}a header cannot have this name"
             return
         if strings is None:
-            yield f"{NOT_JUDGED}: {declared.place}'in: {declared.location}' is not read here"
+            yield f"{NOT_JUDGED}: {declared.label}'in: {declared.location}' is not read here"
             return
         try:
             value = self._read(declared, strings)
@@ -93,23 +93,23 @@ class ValueCheck:
             ):
                 yield f"Missing required {declared.title}: {declared.name}"
         except UndefinedReading as error:
-            yield f"{NOT_JUDGED}: {declared.place}{error}"
+            yield f"{NOT_JUDGED}: {declared.label}{error}"
         except ValueError:
-            yield f"{declared.place}the value is not valid JSON"
+            yield f"{declared.label}the value is not valid JSON"
         else:
             if value != "" or declared.node.get("allowEmptyValue") is not True:
                 yield from describe_errors(
-                    self._schema_errors(declared.schema, value), declared.place
+                    self._schema_errors(declared.schema, value), declared.label
                 )
 
     def sample_faults(
-        self, schema: SchemaPath, value: Any, place: str, key: tuple[str, str]
+        self, schema: SchemaPath, value: Any, label: str, key: tuple[str, str]
     ) -> Iterator[SampleFault]:
         """Yield how a value departs from its schema."""
         location, name = key
         for error in self._schema_errors(schema, value):
             part = next(iter(error.absolute_path), "") if location == "body" else name
-            yield SampleFault(location, str(part), next(describe_errors([error], place)))
+            yield SampleFault(location, str(part), next(describe_errors([error], label)))
 
     def _schema_errors(self, schema: SchemaPath, value: Any) -> list[Any]:
         if not schema.exists():
@@ -163,7 +163,7 @@ def _split_pairs(name: str, value: str) -> list[tuple[str, str]]:
 
 
 def parameters_of(operation: SchemaPath, item: SchemaPath) -> Iterator[DeclaredValue]:
-    """Yield the parameters of an operation, its own over its path's, without ignored ones."""
+    """Yield an operation's parameters and its path's, without overridden and ignored ones."""
     seen: set[tuple[str, str]] = set()
     for holder in (operation, item):
         for path in holder.get("parameters", ()):
@@ -175,14 +175,14 @@ def parameters_of(operation: SchemaPath, item: SchemaPath) -> Iterator[DeclaredV
             seen.add((location, name))
 
 
-def describe_errors(errors: Iterable[Any], place: str) -> Iterator[str]:
-    """Yield one line for each error of a schema: the place, then the fault."""
+def describe_errors(errors: Iterable[Any], label: str) -> Iterator[str]:
+    """Yield one line for each error of a schema: the label, then the fault."""
     for error in errors:
         where = join_pointer(getattr(error, "absolute_path", ()))
         text = str(getattr(error, "message", error))
         # openapi-core takes names in the mapping of a discriminator for references.
-        _, is_reference, named = text.partition("reference '")
-        is_missing = " could not be resolved" in named.partition("\n")[0]
-        is_known = not (is_reference and is_missing and not named.startswith("#"))
-        line = place + (f"{where}: {text}" if where else text)
-        yield elide_middle(line if is_known else f"{NOT_JUDGED}: {line}")
+        _, has_reference, reference = text.partition("reference '")
+        is_unresolved = " could not be resolved" in reference.partition("\n")[0]
+        is_judged = not (has_reference and is_unresolved and not reference.startswith("#"))
+        line = label + (f"{where}: {text}" if where else text)
+        yield elide_middle(line if is_judged else f"{NOT_JUDGED}: {line}")
