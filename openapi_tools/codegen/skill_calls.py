@@ -40,7 +40,7 @@ def sample_arguments(tool: Any) -> dict[str, Any]:
 
 def _sample_properties(schema: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
     sampler, properties = Sampler(schema), schema.get("properties", {})
-    sampler.fills = True  # an empty object vanishes from a form
+    sampler.avoids_empty = True  # an empty object vanishes from a form
     return {name: sampler.sample(properties.get(name, {}), _REQUIRED_ONLY) for name in names}
 
 

@@ -13,11 +13,11 @@ from openapi_tools.validation.samples import Path, Sampler
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_MOST_PLACES = 3
+_MOST_PATHS = 3  # to objects that declare a misplaced argument
 _MOST_MOVED = _MOST_EXPLAINED = 5
-_EXAMPLE = 300
-_LIMITS = (_EXAMPLE, 90, 30)  # characters of each argument, less where the whole is too long
-_LIKE = 4
+_LONGEST_EXAMPLE = 300
+_LIMITS = (_LONGEST_EXAMPLE, 90, 30)  # characters of each argument, tried until the whole fits
+_LENGTH_DIFFERENCE = 4  # of similar names: with more, an example would be about something else
 
 
 def explain_flaws(flaws: list[Flaw], schema: Mapping[str, Any]) -> tuple[list[Flaw], str]:
@@ -25,7 +25,7 @@ def explain_flaws(flaws: list[Flaw], schema: Mapping[str, Any]) -> tuple[list[Fl
     properties = as_dict(schema.get("properties"))
     wraps = {flaw.place[0]: inner for flaw in flaws if (inner := _wrapped_names(flaw, properties))}
     unknown = [str(flaw.place[0]) for flaw in flaws if _is_unknown(flaw)]
-    misplaced = _find_homes([name for name in unknown if name not in wraps], schema)
+    misplaced = _find_declaring_objects([name for name in unknown if name not in wraps], schema)
     explained = [Flaw((), "inside", places, names) for names, places in misplaced]
     paths = [(*places[0], name) for names, places in misplaced for name in names[:_MOST_MOVED]]
     filled_inside = {places[0][0] for _, places in misplaced}.union(*wraps.values())
@@ -67,7 +67,9 @@ def _example_paths(flaw: Flaw, properties: Mapping[str, Any]) -> list[Path]:
     if _is_unknown(flaw):
         name = str(flaw.place[0])
         return [
-            (n,) for n in similar_names(name, properties, most=1) if abs(len(n) - len(name)) < _LIKE
+            (n,)
+            for n in similar_names(name, properties, most=1)
+            if abs(len(n) - len(name)) < _LENGTH_DIFFERENCE
         ]
     return [tuple(map(str, flaw.place))] if flaw.keyword in ("required", "type") else []
 
@@ -81,22 +83,23 @@ def _needs_example(flaw: Flaw) -> bool:
     return is_near and flaw.keyword in ("additionalProperties", "inside", "required")
 
 
-def _find_homes(names: list[str], schema: Mapping[str, Any]) -> list[tuple[list[str], list[Path]]]:
-    homes = Sampler(schema, brief=True).object_paths() if names else []
-    homes_found: list[tuple[list[str], list[Path]]] = []
-    while names and homes:
-        there = [([name for name in names if name in home], path) for path, home in homes]
-        inner, nearby = min(there, key=lambda pair: (-len(pair[0]), len(pair[1])))
+def _find_declaring_objects(
+    names: list[str], schema: Mapping[str, Any]
+) -> list[tuple[list[str], list[Path]]]:
+    objects = Sampler(schema, brief=True).object_paths() if names else []
+    declaring: list[tuple[list[str], list[Path]]] = []
+    while names and objects:
+        # The object that declares most of the names, of several the one that is least deep.
+        declared = [([n for n in names if n in properties], path) for path, properties in objects]
+        inner, nearest = min(declared, key=lambda pair: (-len(pair[0]), len(pair[1])))
         if not inner:
             break
-        places = [
-            path for names_there, path in there if names_there == inner and len(path) == len(nearby)
-        ]
+        paths = [path for group, path in declared if group == inner and len(path) == len(nearest)]
         is_clear = len(inner) > 1 or not similar_names(inner[0], as_dict(schema.get("properties")))
-        if is_clear and len(places) <= _MOST_PLACES:
-            homes_found.append((inner, places))
+        if is_clear and len(paths) <= _MOST_PATHS:
+            declaring.append((inner, paths))
         names = [name for name in names if name not in inner]
-    return homes_found
+    return declaring
 
 
 def example_call(schema: Mapping[str, Any], paths: list[Path] | None = None) -> str:
@@ -111,10 +114,10 @@ def example_call(schema: Mapping[str, Any], paths: list[Path] | None = None) -> 
             f"{_dump_json(name)}: {_shorten_json(value, limit)}"
             for name, value in arguments.items()
         ]
-        if sum(map(len, parts)) + 2 * len(parts) <= _EXAMPLE:
+        if sum(map(len, parts)) + 2 * len(parts) <= _LONGEST_EXAMPLE:
             break
     else:
-        while sum(map(len, parts)) + 2 * len(parts) + 3 > _EXAMPLE:
+        while sum(map(len, parts)) + 2 * len(parts) + 3 > _LONGEST_EXAMPLE:
             parts.pop()
         parts.append("…")
     return f"{{{', '.join(parts)}}}".encode(errors="replace").decode()

@@ -13,13 +13,13 @@ from openapi_tools.validation.check_cost import import_validators
 Path = tuple[str, ...]
 _DEEPEST = 12
 _MOST_SCHEMAS = 5000
-_OPTIONAL_UNTIL = 2
+_OPTIONAL_UNTIL = 2  # the depth from which on objects have no optional properties
 _MOST_ITEMS = 16
 # A `minLength` of millions asks for a sample that nobody reads.
 _LONGEST, _MOST_ATOMS = 4096, 256
 _GREATEST = 1e308
-_NESTED = 3
-_MOST_HOMES = 200
+_DEEPEST_OBJECT = 3  # of those that `object_paths` lists
+_MOST_OBJECTS = 200
 
 # Documentation values: RFC 2606 (names), RFC 5737 and RFC 3849 (addresses).
 _FORMATS = {
@@ -59,13 +59,21 @@ def sample(schema: Any, document: Mapping[str, Any]) -> Any:
 
 
 class Sampler:
-    """Makes values from a bounded number of schemas; brief ones have required parts and `…`."""
+    """Makes values that fit schemas, from a bounded number of them.
+
+    Args:
+        document: The document that `$ref` leads into.
+        brief: Whether values have only required parts, and `…` for strings.
+
+    Attributes:
+        avoids_empty: Whether an object or array without required parts gets one nevertheless.
+    """
 
     def __init__(self, document: Mapping[str, Any], *, brief: bool = False) -> None:
         self.document = document
-        self.left = _MOST_SCHEMAS
         self.brief = brief
-        self.fills = False
+        self.avoids_empty = False
+        self._schemas_left = _MOST_SCHEMAS
 
     def add_value(self, target: dict[str, Any], path: Path) -> None:
         """Add a value at a path of names, if the schema has that path."""
@@ -75,15 +83,15 @@ class Sampler:
             if name not in properties or not isinstance(target, dict):
                 return
             node = properties[name]
-            self.fills = name is path[-1]
+            self.avoids_empty = name is path[-1]
             value = target[name] if name in target else self.sample(node, 1)
             target[name] = target = {**value} if isinstance(value, dict) else value
 
     def object_paths(self) -> list[tuple[Path, Mapping[str, Any]]]:
         """Return the objects inside the arguments, outermost first: their paths and properties."""
         paths: list[tuple[Path, Mapping[str, Any]]] = [((), self._properties(self.document))]
-        for path, properties in paths:  # which grows
-            if len(path) < _NESTED and len(paths) < _MOST_HOMES:
+        for path, properties in paths:  # grows while it is walked
+            if len(path) < _DEEPEST_OBJECT and len(paths) < _MOST_OBJECTS:
                 paths += [
                     ((*path, name), self._properties(part)) for name, part in properties.items()
                 ]
@@ -98,14 +106,14 @@ class Sampler:
         if self.brief and schema.get("format") == "password":
             return "…"
         if not _stated_values(schema):
-            if depth > _DEEPEST or self.left <= 0:
+            if depth > _DEEPEST or self._schemas_left <= 0:
                 return None
             schema = self._merge_schemas(schema, depth)
         stated = _stated_values(schema)
         return stated[0] if stated else self._sample_by_type(schema, depth)
 
     def _resolve_node(self, node: Any) -> Mapping[str, Any]:
-        self.left -= 1
+        self._schemas_left -= 1
         return follow_references(self.document, node)
 
     def _merge_schemas(self, schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
@@ -116,17 +124,18 @@ class Sampler:
         branches = [part for union in choices for part in union[:1]]
         if isinstance(properties := merged.get("properties"), Mapping):
             nodes = map(self._resolve_node, (schema, *branches, *as_list(schema.get("oneOf"))))
-            named = [{*map(str, as_list(node.get("required")))} for node in nodes]
-            away = set().union(*named).difference(*named[: len(branches) + 1])
+            required = [{*map(str, as_list(node.get("required")))} for node in nodes]
+            # Properties that only the alternatives after the first one require.
+            excluded = set().union(*required).difference(*required[: len(branches) + 1])
             merged["properties"] = {
-                name: properties[name] for name in properties if name not in away
+                name: properties[name] for name in properties if name not in excluded
             }
         parts = [
             *as_list(schema.get("allOf")),
             *self._discriminator_schemas(schema, branches),
             *branches,
         ]
-        for part in parts if depth <= _DEEPEST and self.left > 0 else ():
+        for part in parts if depth <= _DEEPEST and self._schemas_left > 0 else ():
             inner = self._merge_schemas(self._resolve_node(part), depth + 1)
             for key in merged.keys() & inner.keys() & {"properties", "required"}:
                 ours, theirs = merged[key], inner[key]
@@ -183,7 +192,7 @@ class Sampler:
                 self.brief or self._resolve_node(entry).get("writeOnly") is not True
             ):
                 sample[name] = self.sample(entry, depth + 1)
-        if self.fills and not sample and depth <= _OPTIONAL_UNTIL:
+        if self.avoids_empty and not sample and depth <= _OPTIONAL_UNTIL:
             sample = {name: self.sample(properties[name], depth + 1) for name in [*properties][:1]}
         sample |= {name: "sample" for name in required if name not in properties}
         for number in range(
@@ -194,7 +203,7 @@ class Sampler:
         return sample
 
     def _sample_array(self, schema: Mapping[str, Any], depth: int) -> list[Any]:
-        has_item = depth <= _OPTIONAL_UNTIL or (self.fills and not self.brief)
+        has_item = depth <= _OPTIONAL_UNTIL or (self.avoids_empty and not self.brief)
         count = max(_count_keyword(schema, "minItems", 0), int(has_item))
         count = min(count, _count_keyword(schema, "maxItems", count), _MOST_ITEMS)
         shapes = as_list(schema.get("prefixItems"))[:count]
@@ -272,8 +281,8 @@ def _sample_string(schema: Mapping[str, Any]) -> str:
     except (ValueError, import_validators().ValidationError):
         return text
     pattern = keywords["pattern"]
-    spelled = (_spell_pattern(each) for each in (pattern, _take_first_branch(pattern)))
-    return next(filter(fits, (text, *_FORMATS.values(), *_OTHER_TEXTS, *spelled)), text)
+    strings = (_spell_pattern(each) for each in (pattern, _take_first_branch(pattern)))
+    return next(filter(fits, (text, *_FORMATS.values(), *_OTHER_TEXTS, *strings)), text)
 
 
 def _take_first_branch(pattern: str) -> str:
