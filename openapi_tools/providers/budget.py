@@ -28,7 +28,7 @@ from openapi_tools.common.visible_text import truncate_text
 from openapi_tools.errors import format_count
 from openapi_tools.providers.cuts import add_sentence, cut_levels, type_schema
 from openapi_tools.providers.identity_cache import IdentityCache, SchemaSizes
-from openapi_tools.providers.wording import UNREAD, brief
+from openapi_tools.providers.wording import UNNEEDED_KEYWORDS, shorten_description
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 # More values cost more than they help; the API names the right ones in its error.
 _MOST_VALUES = 24
 _VALUES = ("default", "const", "pattern")
-_WORDY = (*UNREAD, "title", "description")
+_WORDY = (*UNNEEDED_KEYWORDS, "title", "description")
 _LONGEST_VALUE = 1_000
 _LARGEST = 2_000
 # A reference and a name take some 50 bytes themselves.
@@ -76,7 +76,7 @@ class Shortener:
         if self.sizes.size(schema) > limit and self._unequal.exceeds(schema, limit):
             return schema
         return self._apply_steps(
-            schema, limit, [self._drop_unread, self._share, *self._word_steps()]
+            schema, limit, [self._drop_annotations, self._share, *self._word_steps()]
         )
 
     def fit(
@@ -91,11 +91,11 @@ class Shortener:
         share = [self._share] if sharing else []
         if self._unequal.exceeds(schema, limit):
             # It does not fit whatever is shortened, so nothing in between is measured.
-            for step in (self._drop_unread, *share, self._drop_words):
+            for step in (self._drop_annotations, *share, self._drop_words):
                 schema = step(schema)
         else:
             schema = self._apply_steps(
-                schema, limit, [self._drop_unread, *share, *self._word_steps()]
+                schema, limit, [self._drop_annotations, *share, *self._word_steps()]
             )
             if self.sizes.size(schema) <= limit:
                 return schema
@@ -133,8 +133,8 @@ class Shortener:
         new: Schema = map_subschemas(schema, change)
         return new
 
-    def _drop_unread(self, schema: Schema) -> Schema:
-        return self._edit_all(schema, _drop_unread)
+    def _drop_annotations(self, schema: Schema) -> Schema:
+        return self._edit_all(schema, _drop_annotations)
 
     def _word_steps(self) -> list[Step]:
         # Definitions are shortened last, as several arguments refer to each of them; and the
@@ -297,12 +297,14 @@ def _cut_description(node: Schema, most: int) -> Schema:
     if not isinstance(text, str) or len(text) <= most:
         return node
     return (
-        {**node, "description": brief(text, 0, most)} if most else omit_keys(node, ["description"])
+        {**node, "description": shorten_description(text, 0, most)}
+        if most
+        else omit_keys(node, ["description"])
     )
 
 
-def _drop_unread(node: Schema) -> Schema:
-    return omit_keys(node, [*UNREAD, "title"])
+def _drop_annotations(node: Schema) -> Schema:
+    return omit_keys(node, [*UNNEEDED_KEYWORDS, "title"])
 
 
 def _drop_narrowing(node: Schema) -> Schema:

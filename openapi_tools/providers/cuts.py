@@ -24,7 +24,7 @@ from openapi_tools.common.json_values import json_size, omit_keys
 from openapi_tools.common.visible_text import truncate_text
 from openapi_tools.providers.identity_cache import size_with_definitions
 from openapi_tools.providers.visible_types import find_target, types_of
-from openapi_tools.providers.wording import brief
+from openapi_tools.providers.wording import shorten_description
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -224,7 +224,7 @@ def _describe_schema(node: Schema, root: Schema) -> Schema:
     target, kept = find_target(node, root), type_schema(node, root)
     text = node.get("description") or target.get("description")
     if isinstance(text, str):
-        kept["description"] = brief(text, 0, _LONGEST_DESCRIPTION)
+        kept["description"] = shorten_description(text, 0, _LONGEST_DESCRIPTION)
     contents = _describe_contents(target, root)
     return add_sentence(kept, contents) if contents else kept
 

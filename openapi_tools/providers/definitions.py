@@ -25,7 +25,7 @@ from openapi_tools.providers.memory import Memory
 from openapi_tools.providers.restore import Restorer
 from openapi_tools.providers.shaper import SchemaShaper
 from openapi_tools.providers.visible_types import add_visible_types, reserve_for_types
-from openapi_tools.providers.wording import WORDINGS, brief_tool
+from openapi_tools.providers.wording import WORDINGS, shorten_tool_description
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -225,7 +225,9 @@ class _DefinitionWriter:
         self._limit = self._limits.max_bytes or MOST_CHARACTERS
         self._description = self._tool.description
         if self._limits.wording in WORDINGS:
-            self._description = brief_tool(self._description, WORDINGS[self._limits.wording])
+            self._description = shorten_tool_description(
+                self._description, WORDINGS[self._limits.wording]
+            )
 
     def write(self) -> ProviderDefinition:
         schema = self._memory.shorten_wording(self._tool.input_schema, self._limits.wording)

@@ -9,7 +9,13 @@ from openapi_tools.common.json_schema import map_subschemas
 from openapi_tools.common.json_values import omit_keys
 from openapi_tools.providers.budget import Shortener
 from openapi_tools.providers.identity_cache import IdentityCache
-from openapi_tools.providers.wording import UNREAD, WORDINGS, Wording, brief, repeats
+from openapi_tools.providers.wording import (
+    UNNEEDED_KEYWORDS,
+    WORDINGS,
+    Wording,
+    repeats_name,
+    shorten_description,
+)
 
 if TYPE_CHECKING:
     from openapi_tools.providers.forms import Form
@@ -71,7 +77,7 @@ class Memory:
         current.update(definitions)
 
     def shorten_wording(self, node: Any, wording: str, name: str = "") -> Any:
-        """Return a schema in a wording; nothing in it repeats its name."""
+        """Return a schema in a wording; no text in it repeats the name of its property."""
         if wording not in WORDINGS or not isinstance(node, dict):
             return node
 
@@ -86,12 +92,12 @@ def _apply_wording(node: Form, name: str, wording: Wording) -> Form:
     text, title = node.get("description"), node.get("title")
     shortened = text
     if isinstance(text, str):
-        is_repetition = name != "" and repeats(text, name)
+        is_repetition = name != "" and repeats_name(text, name)
         shortened = ""
         if not is_repetition:
-            shortened = brief(text, wording.whole_chars, wording.property_chars)
-    surplus = [key for key in UNREAD if key in node]
-    if isinstance(title, str) and (shortened or repeats(title, name)):
+            shortened = shorten_description(text, wording.whole_chars, wording.property_chars)
+    surplus = [key for key in UNNEEDED_KEYWORDS if key in node]
+    if isinstance(title, str) and (shortened or repeats_name(title, name)):
         surplus.append("title")
     if shortened is text and not surplus:
         return node

@@ -12,7 +12,7 @@ from openapi_tools.common.visible_text import truncate_text
 
 _END = re.compile(r"(\n\s*\n|\n(?=\s*(?:[-*+>•]|\d+[.)])\s)|(?<=[.!?])\s+(?=[^a-z\s]))")
 # The start of a sentence that sends the reader to a page, which a model cannot open.
-_ELSEWHERE = re.compile(
+_OTHER_PAGE = re.compile(
     r"[\W_]*(?:(?:please )?note:?[\W_]*)?(?:"
     r"for (?:more|further|additional|complete|full|an? (?:over|complete|full)|details|guidance|"
     r"information|examples)\b[^`]*?\b(?:see|refer|read|visit|check)\b|"
@@ -20,19 +20,19 @@ _ELSEWHERE = re.compile(
     r"(?:to )?(?:learn|read|find out) more\b|more (?:details|information|info)\b)",
     re.IGNORECASE | re.DOTALL,
 )
-_ACCESS = re.compile(  # about who may call an operation: no argument changes that
+_ABOUT_ACCESS = re.compile(  # about who may call an operation: no argument changes that
     r"(?=.*\b(?:oauth|(?:access )?tokens?|scopes?|permissions?|authenticated|authorized|owners?)\b)"
     r"(?=.*\b(?:access|admin\w*|owners?|permissions?|scopes?|users?)\b)"
     r"(?=.*\b(?:grant\w*|must|needs?|required|requires?)\b)",
     re.IGNORECASE | re.DOTALL,
 )
-_PAGES = ("see", "more", "read", "refer", "visit", "check")
-_CALLERS = ("oauth", "token", "scope", "permission", "authenticated", "authorized", "owner")
-_SIGNS = (*_CALLERS, *_PAGES, "[!")  # lower-case signs of sentences that may go; fast to find
+_PAGE_WORDS = ("see", "more", "read", "refer", "visit", "check")
+_ACCESS_WORDS = ("oauth", "token", "scope", "permission", "authenticated", "authorized", "owner")
+_REMOVABLE_WORDS = (*_ACCESS_WORDS, *_PAGE_WORDS, "[!")  # without them no sentence may go
 _RESPONSE_LINES = ("\nReturns: ", "\nFails: ")
 _ALERT = re.compile(r"(?<!\s)\s*+(?:>\s*+)?\[!\w++\]\s*+")
 # Signs of a sentence about values: quoted or counted ones, bounds, conditions, defaults.
-_TELLING = re.compile(
+_ABOUT_VALUES = re.compile(
     r"[`\d\"“]|\b(?:accepts?|allowed|an array|at (?:least|most)|boolean|can be|cannot|can't|comma|"
     r"default\w*|deprecated|e\.g|either|empty|encoded|example|exclusive|false|format\w*|id|if|"
     r"ignored|inclusive|instead|list|maximum|minimum|must|null|number|omit\w*|one of|only|optional|"
@@ -42,7 +42,7 @@ _TELLING = re.compile(
 )
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _WORD = re.compile(r"[^\W_]+")
-_SMALL = frozenset(
+_FUNCTION_WORDS = frozenset(
     {"a", "an", "by", "for", "in", "is", "its", "of", "on", "that", "the", "this", "to", "with"}
 )
 _IMPLIED = {  # words that say nothing more if a property's name has another one
@@ -50,8 +50,8 @@ _IMPLIED = {  # words that say nothing more if a property's name has another one
     "number": {"identifies"},
     "ids": {"identifiers"},
 }
-UNREAD = ("examples", "example", "$comment")  # keywords that models do without
-_REPEATED = 80  # characters of a description that may be a repetition of a name
+UNNEEDED_KEYWORDS = ("examples", "example", "$comment")  # by a model, to choose and call a tool
+_LONGEST_REPETITION = 80  # characters of a description that only repeats a name
 
 
 class Wording(NamedTuple):
@@ -66,18 +66,19 @@ WORDINGS = {"short": Wording(60, 300, 500), "tight": Wording(40, 120, 240)}
 """The wordings of `Settings.definitions`, but for `full`, which changes nothing."""
 
 
-def brief(text: str, whole: int, most: int, *, telling: bool = True) -> str:
+def shorten_description(text: str, whole: int, most: int, *, values_only: bool = True) -> str:
     """Return a text without sentences that say nothing about a call, cut at the end of one.
 
-    After the first, sentences about values are kept if `telling`; else all but those about callers.
+    The first sentence stays. Of the others, `values_only` keeps those about values; without it, all
+    stay but those about who may call.
     """
-    if len(text) <= whole or not (telling or len(text) > most or _has(text, _SIGNS)):
+    if len(text) <= whole or not (values_only or len(text) > most or _has(text, _REMOVABLE_WORDS)):
         return text
     pieces = _END.split(text)
     kept, between = "", ""
     for sentence, end in zip(pieces[::2], [*pieces[1::2], ""], strict=True):
         plain = _ALERT.sub("", sentence) if "[!" in sentence else sentence
-        if plain and (not kept or _is_needed(plain, telling=telling)):
+        if plain and (not kept or _is_needed(plain, values_only=values_only)):
             longer = kept + between + plain if kept else plain.lstrip("> ")
             if len(longer) > most:
                 return f"{kept} …" if len(kept) > whole else truncate_text(longer, most)
@@ -87,11 +88,14 @@ def brief(text: str, whole: int, most: int, *, telling: bool = True) -> str:
     return kept if len(kept) < len(text) else text
 
 
-def brief_tool(text: str, wording: Wording) -> str:
+def shorten_tool_description(text: str, wording: Wording) -> str:
     """Return the description of a tool in a wording; lines about responses and errors stay."""
     lines = _response_lines(text)
     body = text.removesuffix(lines)
-    return brief(body, wording.whole_chars, wording.tool_chars, telling=False) + lines
+    return (
+        shorten_description(body, wording.whole_chars, wording.tool_chars, values_only=False)
+        + lines
+    )
 
 
 def _response_lines(text: str) -> str:
@@ -101,12 +105,12 @@ def _response_lines(text: str) -> str:
     return text[end:]
 
 
-def _is_needed(sentence: str, *, telling: bool) -> bool:
-    if _has(sentence, _PAGES) and _ELSEWHERE.match(sentence):
+def _is_needed(sentence: str, *, values_only: bool) -> bool:
+    if _has(sentence, _PAGE_WORDS) and _OTHER_PAGE.match(sentence):
         return False
-    if telling:
-        return _TELLING.search(sentence) is not None
-    return not (_has(sentence, _CALLERS) and _ACCESS.match(sentence))
+    if values_only:
+        return _ABOUT_VALUES.search(sentence) is not None
+    return not (_has(sentence, _ACCESS_WORDS) and _ABOUT_ACCESS.match(sentence))
 
 
 def _has(text: str, words: tuple[str, ...]) -> bool:
@@ -114,12 +118,14 @@ def _has(text: str, words: tuple[str, ...]) -> bool:
     return any(word in lower for word in words)
 
 
-def repeats(text: str, name: str) -> bool:
+def repeats_name(text: str, name: str) -> bool:
     """Return whether a text has no words but those of a name."""
-    if len(text) > _REPEATED or "`" in text:
+    if len(text) > _LONGEST_REPETITION or "`" in text:
         return False
     named = _words(name)
-    return _words(text) - _SMALL <= named.union(*(_IMPLIED.get(word, ()) for word in named))
+    return _words(text) - _FUNCTION_WORDS <= named.union(
+        *(_IMPLIED.get(word, ()) for word in named)
+    )
 
 
 def _words(text: str) -> set[str]:

@@ -9,7 +9,12 @@ from profile_values import array, make_tool, object_of, text
 
 from openapi_tools import Settings, load_tools
 from openapi_tools.providers.definitions import PROFILES, DefinitionLimits, define_tool
-from openapi_tools.providers.wording import WORDINGS, brief, brief_tool, repeats
+from openapi_tools.providers.wording import (
+    WORDINGS,
+    repeats_name,
+    shorten_description,
+    shorten_tool_description,
+)
 
 PROPERTIES = {
     "short": ("The name is not case sensitive.", "The name is not case sensitive."),
@@ -46,7 +51,7 @@ PROPERTIES = {
 
 @pytest.mark.parametrize(("description", "kept"), PROPERTIES.values(), ids=PROPERTIES)
 def test_a_property_keeps_its_first_sentence_and_those_about_values(description, kept):
-    assert brief(description, 60, 300) == kept
+    assert shorten_description(description, 60, 300) == kept
 
 
 def test_a_tool_keeps_all_but_who_may_call_it_and_where_to_read_on():
@@ -55,7 +60,7 @@ def test_a_tool_keeps_all_but_who_may_call_it_and_where_to_read_on():
         "OAuth tokens need the `repo` scope to use this endpoint. See the docs about alerts."
     )
 
-    assert brief(description, 60, 600, telling=False) == (
+    assert shorten_description(description, 60, 600, values_only=False) == (
         "List alerts\nLists alerts, newest first. They are made daily."
     )
 
@@ -63,7 +68,7 @@ def test_a_tool_keeps_all_but_who_may_call_it_and_where_to_read_on():
 def test_lines_about_responses_and_errors_stay():
     lines = "\nReturns: Pet (id)\nFails: 403 The token needs a scope"
 
-    result = brief_tool(f"Get a pet. {'It is one. ' * 100}{lines}", WORDINGS["tight"])
+    result = shorten_tool_description(f"Get a pet. {'It is one. ' * 100}{lines}", WORDINGS["tight"])
 
     assert result.endswith(f"…{lines}")
     assert len(result) < 330
@@ -73,7 +78,7 @@ def test_lines_about_responses_and_errors_stay():
 def test_a_text_is_cut_at_the_end_of_a_sentence_or_of_a_word(most):
     description = "Words of the first sentence. Use `b` then. " + "Use `c` or `d` with it. " * 20
 
-    cut = brief(description, 0, most)
+    cut = shorten_description(description, 0, most)
 
     assert len(cut) <= most + 2
     assert cut.endswith("…")
@@ -91,7 +96,7 @@ def test_a_text_is_cut_at_the_end_of_a_sentence_or_of_a_word(most):
     ],
 )
 def test_a_text_repeats_a_name_where_it_has_no_other_words(description, name, expected):
-    assert repeats(description, name) is expected
+    assert repeats_name(description, name) is expected
 
 
 NOISY = {
