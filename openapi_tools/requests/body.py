@@ -41,7 +41,7 @@ _OWN_HEADERS = frozenset({"content-disposition", "content-type", "content-length
 
 
 class RequestContent(NamedTuple):
-    """A body: its whole `Content-Type` and its bytes, in parts where files are among them."""
+    """A body: its whole `Content-Type`, and its bytes, in pieces if it contains stored files."""
 
     media_type: str
     data: bytes | list[bytes | StoredFile]
@@ -55,7 +55,7 @@ class FileUpload(NamedTuple):
     content_type: str = ""
 
     def content_type_among(self, kinds: Iterable[str]) -> str:
-        """Return the given media type, or that of a stored file if it is one of these."""
+        """Return the argument's media type, or that of a stored file if it is one of `kinds`."""
         if self.content_type or isinstance(self.content, bytes):
             return self.content_type
         likely = self.content.media_type
@@ -65,7 +65,7 @@ class FileUpload(NamedTuple):
 class BodySources(NamedTuple):
     """Encodings and part headers of a body's properties, by name or position, and the settings.
 
-    `*` is the encoding of all that have none of their own.
+    `*` is the encoding of all other properties.
     """
 
     encodings: Mapping[str, Encoding]
@@ -159,7 +159,7 @@ def _write_text(body: RequestBody, value: Any, _: BodySources) -> RequestContent
 
 
 def _write_file(body: RequestBody, value: Any, sources: BodySources) -> RequestContent:
-    # The type of the file counts if the document lists it; else the first type that fits.
+    # The file's own type is used if the document lists it; otherwise the first type that fits.
     file = read_file(value, sources.settings)
     listed = (body.media_type, *body.alternatives)
     declared, kind = file.content_type_among(listed), body.media_type
@@ -183,7 +183,7 @@ def _join_pieces(pieces: list[bytes | StoredFile]) -> bytes | list[bytes | Store
 
 def _write_multipart(body: RequestBody, value: Any, sources: BodySources) -> RequestContent:
     # RFC 2046, section 5.1; RFC 7578.
-    # Random, so that no content can hold it: files are not searched for it.
+    # The boundary is random, so that files need not be searched for it.
     boundary = secrets.token_hex(16)
     pieces: list[bytes | StoredFile] = []
     for headers, content in _iter_parts(body.media_type, value, sources):
@@ -204,7 +204,7 @@ _WRITERS: tuple[tuple[Callable[[str], bool], _Write], ...] = (
 
 @lru_cache(maxsize=1024)
 def _writer_of(media_type: str) -> _Write:
-    return next((write for holds, write in _WRITERS if holds(media_type)), _write_text)
+    return next((write for is_type, write in _WRITERS if is_type(media_type)), _write_text)
 
 
 _Part = tuple[list[bytes], "bytes | StoredFile"]  # header lines without line ends, and the content
@@ -313,11 +313,9 @@ def _escape_name(name: str) -> str:
 
 def read_file(value: Any, settings: Settings) -> FileUpload:
     """Return the file of an argument, or raise InputError; a string alone is never a path."""
-    sources_given = (
-        value.keys() & {"base64", "text", "path", "handle"} if isinstance(value, dict) else ()
-    )
-    source = next(iter(sources_given), "")
-    if len(sources_given) != 1 or not isinstance(value[source], str):
+    sources = value.keys() & {"base64", "text", "path", "handle"} if isinstance(value, dict) else ()
+    source = next(iter(sources), "")
+    if len(sources) != 1 or not isinstance(value[source], str):
         raise InputError('expected a file: {"base64": …} or {"text": …}.')
     content: bytes | StoredFile
     try:
@@ -334,8 +332,8 @@ def read_file(value: Any, settings: Settings) -> FileUpload:
     if not isinstance(filename, str):
         raise InputError("expected a string.", pointer="/filename")
     kind = value.get("content_type") or ""
-    is_one = isinstance(kind, str) and http_rules.is_media_type(kind)
-    if value.get("content_type") is not None and (not is_one or http_rules.is_wildcard(kind)):
+    is_type = isinstance(kind, str) and http_rules.is_media_type(kind)
+    if value.get("content_type") is not None and (not is_type or http_rules.is_wildcard(kind)):
         reason = "expected a media type, for instance 'image/png'."
         raise InputError(reason, pointer="/content_type")
     return FileUpload(content, filename, kind)

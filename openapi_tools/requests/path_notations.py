@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _EXPRESSION = re.compile(r"\{((?:[^{}]|\{[^{}]*\})*)\}")  # `{id:[0-9]{3}}` has braces inside
-# What a path without only plain variables has; a few plain ones have it, too.
-_ODD = re.compile(r"\{[^{}]*[^{}\w$@ -]|[/.-][:<\[]")
+# A sign of another notation. A few plain paths have it, too, which costs only time.
+_MAY_BE_OTHER = re.compile(r"\{[^{}]*[^{}\w$@ -]|[/.-][:<\[]")
 
 _PARTS = re.compile(
     r"(?P<operator>[+./;?&]|\*{1,2})?(?P<name>[^=:*+?]+)(?P<suffix>[*+?])?"
@@ -32,14 +32,17 @@ _COLON = re.compile(r"(?<=[/.-]):([A-Za-z_]\w*)(\([^()/]*\))?([*+?]?)")
 _ANGLE = re.compile(r"<(?:([A-Za-z_]\w*)(?:\([^()<>/]*\))?:)?([A-Za-z_]\w*)>")
 # Next.js and Astro: `[id]`, `[...rest]`.
 _SQUARE = re.compile(r"(?<=/)\[(\.{3})?([A-Za-z_][\w-]*)\]")
-# Patterns of routers that match slashes, too.
-_ANY = (":path", ":.*", ":.+", ":(.*)", ":(.+)")
+# Patterns of routers that also match slashes.
+_SLASH_PATTERNS = (":path", ":.*", ":.+", ":(.*)", ":(.+)")
 
 
 class PathTemplate(NamedTuple):
-    """A path with its variables as `{name}`; `notes` say how others were read.
+    """What a path key means.
 
-    `variables` tells for each name whether slashes in its value stay.
+    Attributes:
+        path: The path with its variables as `{name}`.
+        variables: Whether slashes in the value stay, by the name of the variable.
+        notes: How other notations were read.
     """
 
     path: str
@@ -48,13 +51,13 @@ class PathTemplate(NamedTuple):
 
 
 def is_plain(path: str) -> bool:
-    """Return whether a path has `{name}` only and begins with a slash."""
-    return path[:1] != "{" and _ODD.search(path) is None
+    """Return whether a path certainly has no notation but `{name}`."""
+    return path[:1] != "{" and _MAY_BE_OTHER.search(path) is None
 
 
 @lru_cache(maxsize=1024)
 def read_template(path: str, declared: frozenset[str]) -> PathTemplate:
-    """Return what a path key means beside the names of its declared path parameters."""
+    """Return what a path key means, given the names of its declared path parameters."""
     if is_plain(path):
         variables = dict.fromkeys(_EXPRESSION.findall(path), False)
         return PathTemplate(path, variables)
@@ -97,7 +100,7 @@ class _TemplateReader:
         text, parts = match[1], _PARTS.fullmatch(match[1])
         name = parts["name"].strip() if parts else text
         if "{" in name or not name:
-            return match[0]  # no variable: it is sent as it stands
+            return match[0]  # not a variable: it is sent unchanged
         slashes = parts is not None and _takes_slashes(parts)
         if parts is None or name == text or (text in self._declared and name not in self._declared):
             self._add(text, slashes=slashes)
@@ -117,15 +120,15 @@ class _TemplateReader:
 
     def _read_colon(self, match: re.Match[str]) -> str:
         name = f":{match[1]}" if f":{match[1]}" in self._declared else match[1]
-        return self._read_other(match, name, slashes=match[3] in ("*", "+"))
+        return self._read_declared(match, name, slashes=match[3] in ("*", "+"))
 
     def _read_angle(self, match: re.Match[str]) -> str:
-        return self._read_other(match, match[2], slashes=match[1] == "path")
+        return self._read_declared(match, match[2], slashes=match[1] == "path")
 
     def _read_square(self, match: re.Match[str]) -> str:
-        return self._read_other(match, match[2], slashes=bool(match[1]))
+        return self._read_declared(match, match[2], slashes=bool(match[1]))
 
-    def _read_other(self, match: re.Match[str], name: str, *, slashes: bool) -> str:
+    def _read_declared(self, match: re.Match[str], name: str, *, slashes: bool) -> str:
         if name not in self._declared or name in self.variables:
             return match[0]  # a literal, such as `:publish`
         self._add(name, slashes=slashes)
@@ -145,4 +148,4 @@ def _takes_slashes(parts: re.Match[str]) -> bool:
         return False
     is_greedy = operator in ("+", "*", "**") or parts["suffix"] in ("*", "+")
     is_path = ("/" in pattern and "[^/" not in pattern) or "**" in pattern
-    return is_greedy or is_path or pattern.replace(" ", "").startswith(_ANY)
+    return is_greedy or is_path or pattern.replace(" ", "").startswith(_SLASH_PATTERNS)
