@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools.common.options import check_keys
 from openapi_tools.errors import CredentialsError, SettingsError
 from openapi_tools.loading.async_load import aload_tools
-from openapi_tools.toolsets import amplifier_tool  # noqa: F401 -- says that the extra is missing
+from openapi_tools.toolsets import amplifier_tool  # noqa: F401 -- raises MissingExtraError without its extra
 from openapi_tools.toolsets.packages import check_selected, options_of
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 __amplifier_module_type__ = "tool"
 __all__ = ["mount"]
 
-_PARTS = ("spec", "select", "credentials", "base_url", "settings", "overlays")
-_KEYS = ("spec", "specs", *_PARTS[1:])
+_DOCUMENT_KEYS = ("spec", "select", "credentials", "base_url", "settings", "overlays")
+_KEYS = ("spec", "specs", *_DOCUMENT_KEYS[1:])
 
 logger = logging.getLogger("openapi_tools")
 
@@ -33,7 +33,7 @@ logger = logging.getLogger("openapi_tools")
 async def mount(
     coordinator: Any, config: Mapping[str, Any] | None = None
 ) -> Callable[[], Awaitable[None]]:
-    """Mount the tools of OpenAPI documents, as a mount plan's configuration says; all or none.
+    """Mount the tools of OpenAPI documents, as a mount plan's configuration says: all, or none.
 
     Args:
         coordinator: Amplifier's, or any object with `await mount("tools", tool, name=…)`.
@@ -93,7 +93,7 @@ def _split_config(config: Mapping[str, Any] | None) -> list[tuple[str, Mapping[s
         kind = type(whole["specs"]).__name__
         raise SettingsError(f"configuration: 'specs' must be a list of mappings, not {kind}.")
     parts = [(f"specs/{index}", part) for index, part in enumerate(whole["specs"])]
-    return [(location, _check_part(part, location, _PARTS)) for location, part in parts]
+    return [(location, _check_part(part, location, _DOCUMENT_KEYS)) for location, part in parts]
 
 
 def _check_part(config: Any, location: str, keys: tuple[str, ...]) -> Mapping[str, Any]:

@@ -37,7 +37,7 @@ with require_extra("google-adk"):
     from google.genai import types
 
 _PROFILE = "gemini"
-_WAITS = "This call waits for a person's confirmation."
+_AWAITS_CONFIRMATION = "This call waits for a person's confirmation."
 _REJECTED = "A person rejected this call; it was not sent."
 
 
@@ -75,12 +75,12 @@ class OperationToolset(BaseToolset):
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:
         """Return the tools that `tool_filter` selects."""
-        selects = self.tool_filter
-        if selects is None:
+        tool_filter = self.tool_filter
+        if tool_filter is None:
             return self._tools
-        if isinstance(selects, list):
-            return [tool for tool in self._tools if tool.name in selects]
-        return [tool for tool in self._tools if selects(tool, readonly_context)]
+        if isinstance(tool_filter, list):
+            return [tool for tool in self._tools if tool.name in tool_filter]
+        return [tool for tool in self._tools if tool_filter(tool, readonly_context)]
 
     async def close(self) -> None:
         """Close the connections of the toolset."""
@@ -93,7 +93,7 @@ def to_tools(
     require_confirmation: bool | Select | Callable[[OperationTool], bool] | None = None,
     context: Any = None,
 ) -> list[BaseTool]:
-    """Return tools for `LlmAgent(tools=…)`, as `OperationToolset` has them; close them yourself.
+    """Return tools for `LlmAgent(tools=…)`, as `OperationToolset` has them; the caller closes them.
 
     Args:
         toolset: A toolset, or any of its tools.
@@ -139,16 +139,16 @@ class _ADKTool(BaseTool):
         context = await context_for(self._context, tool_context)
         # Not by `check_require_confirmation`, whose question does not show the arguments.
         if self.may_ask and await self._approval.is_needed(tool_context, args):
-            called, called_arguments = self._tool.target_tool(args)
+            target, arguments = self._tool.target_tool(args)
             confirmation = tool_context.tool_confirmation
             if confirmation is None:
-                call = ToolCall(name=called.name, arguments=called.check(dict(called_arguments)))
-                tool_context.request_confirmation(hint=await make_question(called, call))
+                call = ToolCall(name=target.name, arguments=target.check(dict(arguments)))
+                tool_context.request_confirmation(hint=await make_question(target, call))
                 tool_context.actions.skip_summarization = True
-                return {"error": _WAITS}
+                return {"error": _AWAITS_CONFIRMATION}
             if not confirmation.confirmed:
                 return {"error": _REJECTED}
-            context = with_approval(context, called, called_arguments)
+            context = with_approval(context, target, arguments)
         call_id = tool_context.function_call_id or ""
         result = await self._tool.execute(
             {**args, CALL_ID: call_id}, context=context, profile=_PROFILE

@@ -1,4 +1,4 @@
-"""The sessions of an MCP server, of which no user can take all."""
+"""Shares the sessions of an MCP server fairly among its users."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ with require_extra("mcp"):
 
 _SESSION, _VERSION = MCP_SESSION_ID_HEADER.encode(), MCP_PROTOCOL_VERSION_HEADER.encode()
 _WITH_SESSIONS = frozenset(version.encode() for version in HANDSHAKE_PROTOCOL_VERSIONS)
-_FIRST = next(iter(_WITH_SESSIONS))  # a request without a version may open a session
+# A request without a version may open a session, too.
+_DEFAULT_VERSION = next(iter(_WITH_SESSIONS))
 _STORED_HEADERS = frozenset({b"host", b"origin"})  # the transport compares them
 _END_OF_SUCCESS = 300  # statuses of success are below it
 
@@ -47,20 +48,20 @@ def share_sessions(app: Starlette, manager: StreamableHTTPSessionManager, path: 
 @dataclass(slots=True)
 class _OpenSession:
     scope: dict[str, Any]  # of the request that opened it, for the one that ends it
-    used: float
+    last_used: float
     requests: int = 0  # in progress
 
 
 class SessionShares:
     """ASGI middleware that ends a session if a user opens one too many.
 
-    It ends the oldest session of the user with the most. Without it the package `mcp`, which counts
-    the sessions of all users together, refuses the new one, as it does for anonymous callers.
+    It ends the oldest session of the user with the most. The package `mcp` by itself counts the
+    sessions of all users together and refuses a new one, as it still does for anonymous callers.
 
     Args:
         app: The app around the package's session manager.
         end: Handles the DELETE of a session: the session manager itself, inside all authentication.
-        most: Sessions at most.
+        most: The most open sessions.
         idle: Seconds after which the session manager ends an idle session.
     """
 
@@ -76,7 +77,9 @@ class SessionShares:
             await self._app(scope, receive, send)
         elif (name := headers.get(_SESSION)) is not None:
             await self._use_session(name, scope, receive, send)
-        elif scope["method"] == "POST" and headers.get(_VERSION, _FIRST) in _WITH_SESSIONS:
+        elif (
+            scope["method"] == "POST" and headers.get(_VERSION, _DEFAULT_VERSION) in _WITH_SESSIONS
+        ):
             await self._open_session(owner, scope, receive, send)
         else:
             await self._app(scope, receive, send)
@@ -88,19 +91,19 @@ class SessionShares:
         for evicted in self._shares.add(reservation, owner):
             await self._close_session(evicted)
 
-        async def note(message: Message) -> None:
+        async def track_start(message: Message) -> None:
             if message["type"] == "http.response.start" and message["status"] < _END_OF_SUCCESS:
                 for name in (value for key, value in message["headers"] if key.lower() == _SESSION):
-                    kept = [pair for pair in scope["headers"] if pair[0] in _STORED_HEADERS]
+                    headers = [pair for pair in scope["headers"] if pair[0] in _STORED_HEADERS]
                     self._sessions[name] = _OpenSession(
-                        {**scope, "headers": kept}, time.monotonic()
+                        {**scope, "headers": headers}, time.monotonic()
                     )
                     self._shares.remove(reservation)
                     self._shares.add(name, owner)
             await send(message)
 
         try:
-            await self._app(scope, receive, note)
+            await self._app(scope, receive, track_start)
         finally:
             self._shares.remove(reservation)
 
@@ -109,7 +112,7 @@ class SessionShares:
         if session is not None:
             session.requests += 1
 
-        async def note(message: Message) -> None:
+        async def track_end(message: Message) -> None:
             is_ended = (
                 message["type"] == "http.response.start" and message["status"] < _END_OF_SUCCESS
             )
@@ -118,11 +121,11 @@ class SessionShares:
             await send(message)
 
         try:
-            await self._app(scope, receive, note)
+            await self._app(scope, receive, track_end)
         finally:
             if session is not None:
                 session.requests -= 1
-                session.used = time.monotonic()
+                session.last_used = time.monotonic()
 
     async def _close_session(self, name: Any) -> None:
         session = self._sessions.pop(name, None)
@@ -136,7 +139,7 @@ class SessionShares:
         # The manager has ended those that were idle for too long.
         now = time.monotonic()
         for name, session in list(self._sessions.items() if self._idle is not None else ()):
-            if not session.requests and now - session.used > (self._idle or 0):
+            if not session.requests and now - session.last_used > (self._idle or 0):
                 self._forget(name)
 
     def _forget(self, name: bytes) -> None:
@@ -160,5 +163,5 @@ def principal_of(scope: Mapping[str, Any]) -> tuple[str | None, str] | None:
     user = scope.get("user")
     if not isinstance(user, AuthenticatedUser):
         return None
-    facts = authorization_context(user)
-    return facts["issuer"], facts["subject"] or facts["client_id"]
+    claims = authorization_context(user)
+    return claims["issuer"], claims["subject"] or claims["client_id"]
