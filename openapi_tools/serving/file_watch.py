@@ -17,7 +17,7 @@ _FileStates = dict[Path, tuple[int, int]]
 
 
 class FileWatch:
-    """The files with some suffixes in a folder and below it, and others by name.
+    """Watches the files with some suffixes in a folder and below it, and others by name.
 
     Hidden folders, virtual environments and installed packages are left out.
     """
@@ -30,8 +30,9 @@ class FileWatch:
         self._pending = self._seen
 
     def has_changed(self) -> bool:
-        """Return whether files have changed since the last change, and are no longer written."""
+        """Return whether files have changed since it last returned True, and are complete."""
         states = self._read_states()
+        # A file that changes from call to call is still being written.
         is_complete, self._pending = states == self._pending, states
         if states == self._seen or not is_complete:
             return False

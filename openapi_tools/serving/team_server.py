@@ -48,7 +48,7 @@ with require_extra("mcp"):
 
 _PAGES = ("/healthz", "/readyz", "/metrics")
 _ADVICE = "This host name is not allowed; add it to allow_hosts in [serve]."
-_GRACE = 3  # seconds for calls to end, for one person's server
+_GRACE = 3  # seconds for calls to finish, on a server of one toolset
 
 
 def make_user_access(
@@ -84,7 +84,7 @@ class StartedServer(NamedTuple):
         config: The path of the configuration; empty for one toolset.
         options: Those of the command, which override `[serve]`.
         over_http: Whether the configuration has a table `[serve]`.
-        records: For workers: the responses with the documents.
+        records: The responses with the documents, for workers.
     """
 
     serve: ServeTable
@@ -94,11 +94,11 @@ class StartedServer(NamedTuple):
     config: str = ""
     options: Any = None
     over_http: bool = False
-    records: Mapping[str, FetchRecord] = MappingProxyType({})  # for workers
+    records: Mapping[str, FetchRecord] = MappingProxyType({})
 
     @property
     def handover(self) -> Handover:
-        """What workers need not load again."""
+        """What workers get from this process, so that they do not load it again."""
         served = {api.name for api in self.apis.served}
         records = {name: record.replay() for name, record in self.records.items() if name in served}
         faults = {api.name: (api.fault, api.reason) for api in self.apis.apis if api.fault}
@@ -106,7 +106,7 @@ class StartedServer(NamedTuple):
 
     @property
     def summary(self) -> str:
-        """The number of tools and APIs, for a person; once the servers are made."""
+        """The number of tools and APIs, as a message; it needs the servers."""
         return self.apis.summary(counts_apis=bool(self.config))
 
 
@@ -117,7 +117,8 @@ class WebServer:
     """
 
     def __init__(self, started: StartedServer, port: int, *, owns_process: bool = False) -> None:
-        self._apis, self._serve, self._port = apis, serve, _ = started.apis, started.serve, port
+        apis, serve = started.apis, started.serve
+        self._apis, self._serve, self._port = apis, serve, port
         self._access, self._state = started.access, started.state
         self._is_ending = False
         self._metrics: CallMetrics | None = None
@@ -163,7 +164,7 @@ class WebServer:
         ]
         for name, server in self._apis.servers.items():
             mcp_app = server.streamable_http_app(**self._mcp_options(name))
-            # Its other parts, middleware and lifespan, are empty or entered below.
+            # Only its routes: it has no middleware, and `_lifespan` below runs its session manager.
             routes += [route for route in mcp_app.routes if isinstance(route, Route)]
         routes += [] if self._access is None else self._access.routes
         whole = Starlette(routes=routes, lifespan=self._lifespan)
@@ -245,18 +246,18 @@ class WebServer:
             yield
 
     def _end_on_signals(self) -> None:
-        # Streams of clients end with the first signal, as uvicorn waits for them.
+        # Streams of clients are closed at the first signal, as uvicorn waits for them to end.
         loop = asyncio.get_running_loop()
         with suppress(ValueError):  # not the main thread
             for number in (signal.SIGINT, signal.SIGTERM):
-                before: Any = signal.getsignal(number)
+                previous: Any = signal.getsignal(number)
 
-                def end(number: int, frame: Any, before: Any = before) -> None:
+                def handle(number: int, frame: Any, previous: Any = previous) -> None:
                     loop.call_soon_threadsafe(self._close_streams)
-                    before(number, frame)
+                    previous(number, frame)
 
-                if callable(before):
-                    signal.signal(number, end)
+                if callable(previous):
+                    signal.signal(number, handle)
 
     def _close_streams(self) -> None:
         self._is_ending = True

@@ -43,12 +43,12 @@ logger = logging.getLogger("openapi_tools")
 _EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
 _ACCESS = "urn:ietf:params:oauth:token-type:access_token"
 _ASSUMED_LIFETIME = 300.0  # seconds, of an exchanged token without `expires_in`
-# Probes have no token, and a browser gets one by the pages for logging in only.
-_OPEN = ("/healthz", "/readyz", START, CALLBACK)
+# Probes have no token, and browsers get one only by the login pages.
+_OPEN_PATHS = ("/healthz", "/readyz", START, CALLBACK)
 
 
 class UserAccess:
-    """Lets in whom `[serve.auth]` names."""
+    """Admits the users that `[serve.auth]` names, and finds their credentials."""
 
     def __init__(
         self,
@@ -59,11 +59,11 @@ class UserAccess:
     ) -> None:
         self._inbound, self._apis = TokenAuthenticator(auth, serve.roles), apis
         self._state = state or MemoryState()
-        self._is_split = serve.workers > 1 and state is None
+        self._workers_share_nothing = serve.workers > 1 and state is None
         url = auth.resource_url.rstrip("/").removesuffix(serve.path)
         self._logins = Logins(self._inbound, self._state, url)
         self.settings, self.routes = self._inbound.settings, self._logins.routes()
-        self.guard = partial(AuthMiddleware, inbound=self._inbound, open_paths=_OPEN)
+        self.guard = partial(AuthMiddleware, inbound=self._inbound, open_paths=_OPEN_PATHS)
         self.aclose, self.refusals = self._inbound.aclose, self._inbound.refusals
         self.views = self.may_use, self._inbound.roles_of
 
@@ -74,7 +74,10 @@ class UserAccess:
             credentials = UserCredentials(
                 table, toolset, self._state, self._logins.ask_for_login, name=name
             )
-            if self._logins.add(credentials.read, credentials.write) and self._is_split:
+            if (
+                self._logins.add(credentials.read, credentials.write)
+                and self._workers_share_nothing
+            ):
                 reason = "mode login with several workers needs redis in [serve]"
                 raise SettingsError(f"apis.{name}.users: {reason}.")
         for session in toolset.sessions:
@@ -82,7 +85,7 @@ class UserAccess:
         return toolset
 
     def may_use(self, tool: OperationTool, request: ServerRequestContext[Any]) -> bool:
-        """Whether the user of a request may use a tool."""
+        """Return whether the user of a request may use a tool."""
         return self._inbound.may_see(tool, _served_api(tool)[0], request)
 
     def visible_names(self, tools: Iterable[OperationTool], page: Request) -> set[tuple[str, str]]:
@@ -102,7 +105,7 @@ class UserAccess:
 
 
 class _PageRequest(NamedTuple):
-    """A request for a page, with the attribute in which a request of MCP has its HTTP request."""
+    """A request for a page in the form of a request of MCP, whose `request` is the HTTP request."""
 
     request: Request
 
@@ -193,11 +196,11 @@ class UserTokens:
         # The API's own origin, where the user has logged in: an operation may be at another server.
         origin = self._identity.origin
         stored = await self._stored_tokens.load(origin)
-        if not _is_good(stored, stale):
+        if not _is_usable(stored, stale):
             # A refresh token may be good for one use only (RFC 9700, section 4.14.2).
             async with self._stored_tokens.lock(origin):
                 stored = await self._stored_tokens.load(origin)  # by another call or process
-                if not _is_good(stored, stale):
+                if not _is_usable(stored, stale):
                     stored = await self._renew_token(channel, stored)
                     await self._save_token(stored)
         channel.learn(*stored.token.secrets())
@@ -246,7 +249,7 @@ class UserTokens:
         )
         if stored.token.expires_at is not None:
             return stored
-        # Without an end it would outlive the rights of the user's own token.
+        # A token that never expires would outlive the rights of the user's own token.
         expires_at = stored.token.issued_at + _ASSUMED_LIFETIME
         return replace(stored, token=replace(stored.token, expires_at=expires_at))
 
@@ -277,7 +280,7 @@ class UserTokens:
         return StoredToken(identity.origin, identity.scheme, config.client_id, url, token)
 
 
-def _is_good(stored: StoredToken | None, stale: str | None) -> TypeGuard[StoredToken]:
+def _is_usable(stored: StoredToken | None, stale: str | None) -> TypeGuard[StoredToken]:
     if stored is None:
         return False
     return stored.token.access.reveal() != stale and not stored.token.is_due(time.time())
