@@ -185,9 +185,9 @@ def read_json_option(text: str) -> dict[str, Any]:
     """Return the object of `--json`: itself, `@file`, or `-` for standard input; UsageError."""
     try:
         if text == "-":
-            text = read_stdin().decode()
+            text = read_stdin().decode("utf-8-sig")
         elif text.startswith("@"):
-            with open(text[1:], encoding="utf-8") as file:  # noqa: PTH123 -- as the user wrote it
+            with open(text[1:], encoding="utf-8-sig") as file:  # noqa: PTH123 -- as the user wrote it
                 text = file.read()
         value = json.loads(text)
     except OSError as error:

@@ -44,6 +44,7 @@ _MOST_SHOWN = 5
 _LONGEST_ID = 80
 _DEEPEST = 4
 _TELLING_KEYWORDS = ASSERTION_KEYWORDS | {"format", "items", "additionalProperties", "properties"}
+_MOST_PAIRS = 100_000  # pairs of alternatives that are compared in all unions of a document
 _MOST_LIST_PROPERTIES = (
     4  # properties of an object that is no more than a list with its total, next page and links
 )
@@ -74,6 +75,7 @@ def find_tool_problems(toolset: Toolset) -> list[Finding]:
     findings = [*_check_document(root, places)]
     confusions = find_confusions(toolset)
     seen: set[str] = set()
+    pairs_left = iter(range(_MOST_PAIRS))
     for place in places:
         findings += _check_confusions(place, confusions)
         for rule in (
@@ -88,7 +90,7 @@ def find_tool_problems(toolset: Toolset) -> list[Finding]:
         for key in ("parameters", "requestBody"):
             start = join_pointer((*place.keys, key))
             for pointer, node in walk_objects(root, start, place.node.get(key), seen):
-                findings += _check_unions(root, pointer, node)
+                findings += _check_unions(root, pointer, node, pairs_left)
     return findings
 
 
@@ -275,15 +277,17 @@ def walk_objects(root: Any, start: str, node: Any, seen: set[str]) -> Iterator[t
         waiting += [(f"{place}{pointer_token(key)}", value) for key, value in entries]
 
 
-def _check_unions(root: Node, place: str, node: Node) -> Iterator[Finding]:
+def _check_unions(
+    root: Node, place: str, node: Node, pairs_left: Iterator[int]
+) -> Iterator[Finding]:
     for keyword in ("oneOf", "anyOf"):
         alternatives = node.get(keyword)
         if "discriminator" in node or not isinstance(alternatives, list):
             continue
         parts = [follow_references(root, alternative) for alternative in alternatives]
-        pairs = combinations(enumerate(parts), 2)
+        pairs = zip(pairs_left, combinations(enumerate(parts), 2), strict=False)
         indistinguishable = (
-            (a, b) for (a, one), (b, two) in pairs if not _can_tell_apart(one, two, root)
+            (a, b) for _, ((a, one), (b, two)) in pairs if not _can_tell_apart(one, two, root)
         )
         if pair := next(indistinguishable, None):
             message = f"no value tells the alternatives {pair[0]} and {pair[1]} apart; add a "

@@ -74,6 +74,15 @@ def test_arguments_come_from_json_and_name_value_goes_over_it(run, api, tmp_path
     assert "SPEC and --json cannot both be read from standard input." in neither.stderr
 
 
+def test_json_of_windows_programs_may_begin_with_a_byte_order_mark(run, api, tmp_path):
+    file, text = tmp_path / "input.json", '\ufeff{"id": 1,\r\n "title": "a"}\r\n'
+    file.write_bytes(text.encode())
+
+    for source in (f"@{file}", "-"):
+        result = run("call", api, "add", "--dry-run", "--json", source, stdin=text)
+        assert json.loads(result.stdout.splitlines()[-1]) == {"title": "a"}
+
+
 KEY = ("--credential", "key=$API_KEY")
 FAILING = [
     (1, "http 404", ["keyed", "--base-url", "{server}/nowhere", *KEY]),
