@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.cli.argument_values import accepts_file, allowed_values
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 _DEEPEST = 3
 _LISTED = 20  # branches of a union
 _MOST_NESTED = 40  # properties listed below one argument
+_MOST_COUNTED = 1000  # properties below one argument that are counted
+_MOST_OPENED = 500  # schemas that are looked into for the properties of one object
 _HEADINGS = ("Name", "Type", "Required", "Default", "Location", "Description")
 _WIDEST = (30, 26, 8, 16, 28)
 _ENOUGH = 40  # columns of a description beside the other cells
@@ -71,17 +74,18 @@ def list_argument_rows(
     for name, entry in as_dict(schema.get("properties")).items():
         location = locations.get(name, "nowhere")
         yield _make_row(name, entry, schema, is_required=name in required, location=location)
-        nested = list(_list_nested_rows(entry, schema, _INDENT))
+        nested = list(islice(_list_nested_rows(entry, schema, _INDENT), _MOST_COUNTED + 1))
         yield from nested[:_MOST_NESTED]
         if len(nested) > _MOST_NESTED:
-            rest = f"{_INDENT}… {len(nested) - _MOST_NESTED} more"
+            over = "over " if len(nested) > _MOST_COUNTED else ""
+            rest = f"{_INDENT}… {over}{min(len(nested), _MOST_COUNTED) - _MOST_NESTED} more"
             yield ArgumentRow(rest, "", "", "", "", ("--schema prints all.",))
 
 
 def _list_nested_rows(node: Any, root: dict[str, Any], margin: str) -> Iterator[ArgumentRow]:
     if len(margin) > _DEEPEST * len(_INDENT) or accepts_file(node, root):
         return
-    prefix, properties, required = _open_object(node, root)
+    prefix, properties, required = _open_object(node, root, iter(range(_MOST_OPENED)))
     for name, entry in properties.items():
         is_required = name in required
         yield _make_row(f"{margin}{prefix}{name}", entry, root, is_required=is_required)
@@ -89,22 +93,22 @@ def _list_nested_rows(node: Any, root: dict[str, Any], margin: str) -> Iterator[
 
 
 def _open_object(
-    node: Any, root: dict[str, Any], depth: int = 0
+    node: Any, root: dict[str, Any], left: Iterator[int], depth: int = 0
 ) -> tuple[str, dict[str, Any], list[Any]]:
     schema = follow_references(root, node)
     properties, required = dict(as_dict(schema.get("properties"))), as_list(schema.get("required"))
-    if depth > _DEEPEST:
+    if depth > _DEEPEST or next(left, None) is None:
         return ".", properties, required
     for part in as_list(schema.get("allOf")):
-        _, inner, names = _open_object(part, root, depth + 1)
+        _, inner, names = _open_object(part, root, left, depth + 1)
         properties, required = {**inner, **properties}, [*required, *names]
     if properties:
         return ".", properties, required
     if isinstance(schema.get("items"), dict):
-        prefix, properties, required = _open_object(schema["items"], root, depth + 1)
+        prefix, properties, required = _open_object(schema["items"], root, left, depth + 1)
         return f"[]{prefix}", properties, required
     branches = [*as_list(schema.get("anyOf")), *as_list(schema.get("oneOf"))]
-    opened = [_open_object(branch, root, depth + 1) for branch in branches[:_LISTED]]
+    opened = [_open_object(branch, root, left, depth + 1) for branch in branches[:_LISTED]]
     objects = [each for each in opened if each[1]]
     # Of several kinds of object, the rows would not say which belong together.
     return objects[0] if len(objects) == 1 else (".", {}, [])

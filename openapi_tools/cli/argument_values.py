@@ -23,11 +23,12 @@ from openapi_tools.common.json_values import follow_references
 from openapi_tools.validation.checker import Checker
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 _EXAMPLES = {"boolean": "; write true or false.", "integer": "; write digits, as 5."}
 _TYPES = {"string", "array", "integer", "number", "boolean", "object", "null"}
 _DEEPEST = 3
+_MOST_SCHEMAS = 500  # schemas that are looked into for the values of one argument
 
 
 class _File(NamedTuple):
@@ -263,23 +264,31 @@ def _accepted_types(schema: Any, root: dict[str, Any]) -> set[str] | None:
     return None
 
 
-def allowed_values(schema: Any, root: dict[str, Any], depth: int = 0) -> list[str]:
+def allowed_values(schema: Any, root: dict[str, Any]) -> list[str]:
     """Return the values that an argument, or an item of a list, may have, as text, without null.
 
     The list is empty if other values are allowed, too.
     """
+    return _list_values(schema, root, iter(range(_MOST_SCHEMAS)))
+
+
+def _list_values(
+    schema: Any, root: dict[str, Any], left: Iterator[int], depth: int = 0
+) -> list[str]:
     schema = follow_references(root, schema)
     values = [schema["const"]] if "const" in schema else schema.get("enum")
     if isinstance(values, list):
         return [v if v and isinstance(v, str) else json.dumps(v) for v in values if v is not None]
-    if depth >= _DEEPEST:
+    if depth >= _DEEPEST or next(left, None) is None:
         return []
     if "items" in schema:
-        return allowed_values(schema["items"], root, depth + 1)
+        return _list_values(schema["items"], root, left, depth + 1)
     for key in ("anyOf", "oneOf", "allOf"):
         parts = [follow_references(root, part) for part in schema.get(key) or ()]
         by_part = [
-            allowed_values(part, root, depth + 1) for part in parts if part.get("type") != "null"
+            _list_values(part, root, left, depth + 1)
+            for part in parts
+            if part.get("type") != "null"
         ]
         # One branch of `allOf` limits the value; of `anyOf` and `oneOf`, every branch has to.
         if any(by_part) if key == "allOf" else by_part and all(by_part):

@@ -22,6 +22,10 @@ NEXT_NAME = re.compile(
     r"(?:cursor|id|key|link|marker|number|offset|token|ur[il]|href|start)?"
     r"|(?:odata)?nextlink|cursornext|nextcontinuationtoken|endcursor|nextrecordsurl"
 )
+NEXT_TOKEN = re.compile(r"(?:page|paging|pagination)?next(?:page|cursor|marker|offset|token)+")
+"""Properties that name a next page even where no argument takes their value."""
+PAGE_ECHOES = ("page", "pagenumber", "currentpage", "pageindex", "number")
+"""Properties with the number of the page that came."""
 CURSOR_NAMES = frozenset(
     {"cursor", "continue", "bookmark", "scrollid", "pagingtoken", "paginationtoken"}
 )

@@ -116,18 +116,22 @@ class PageReader:
         ]
         if is_last or any(contains_value(_NOTHING, flag) for flag in flags):
             return None
-        value = self._next_value(headers, has_more=bool(flags))
+        named = self._next_values(headers, has_more=bool(flags))
+        fit = [v for v in named if isinstance(v, str) or parse_integer(v) is not None]
+        value = next((v for v in fit if self._paging.style or _is_address(v)), None)
         if value is not None:
             if self._paging.style == "link" or _is_address(value):
                 return self._step_to_address(str(value))
             return self._step_to_value(self._paging.argument, value)
+        # What no argument takes still says that there is more: `true`, an object, a token.
+        is_named = any(v not in fit for v in named) if self._paging.style else self._names_token()
         # The property for the next page is absent, rather than empty.
         last, names = fold_name(self._paging.next.rpartition(".")[2]), self._properties
         silent = last not in names if last else not any(map(page_names.NEXT_NAME.fullmatch, names))
-        step = self._step_by_count(headers) if silent and not self.linked else None
-        return (step or Step())._replace(sure=CERTAIN) if flags else step
+        step = self._step_by_count(headers) if (silent or is_named) and not self.linked else None
+        return (step or Step())._replace(sure=CERTAIN) if flags or is_named else step
 
-    def _next_value(self, headers: Mapping[str, str], *, has_more: bool) -> Any:
+    def _next_values(self, headers: Mapping[str, str], *, has_more: bool) -> list[Any]:
         paging = self._paging
         if paging.next:
             # The last item's id is there on the last page, too.
@@ -145,11 +149,24 @@ class PageReader:
             )
         header_names = (name for name in headers if name != "link" and "has" not in name)
         candidates += [headers[name] for name in header_names if header_label(name) == "Next page"]
-        named = [each.get("href") if isinstance(each, dict) else each for each in candidates]
-        fit = (v for v in named if isinstance(v, str) or parse_integer(v) is not None)
-        usable = (v for v in fit if not contains_value(_NOTHING, v))
-        # Without paging only an address leads on.
-        return next((v for v in usable if paging.style or _is_address(v)), None)
+        values = map(self._unwrap_next, candidates)
+        return [v for v in values if v not in ({}, []) and not contains_value(_NOTHING, v)]
+
+    def _unwrap_next(self, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        # `{"href": …}` of HAL, or the arguments of the next page: `{"page": 2, "limit": 10}`.
+        inner = {fold_name(name): entry for name, entry in value.items()}
+        argument = fold_name(self._paging.argument.rpartition(".")[2])
+        return next((inner[name] for name in ("href", argument) if name in inner), value)
+
+    def _names_token(self) -> bool:
+        return any(
+            page_names.NEXT_TOKEN.fullmatch(name)
+            and isinstance(value, str | int)
+            and not contains_value(_NOTHING, value)
+            for name, value in self._properties.items()
+        )
 
     def _step_to_value(self, argument: str, value: Any, sure: int = CERTAIN) -> Step | None:
         schema = property_schema(self.schema, argument) if argument else None
@@ -248,18 +265,23 @@ class PageReader:
         after = (base if start is None else start) + (1 if paging.style == "page" else count)
         total, pages = self._total(headers)
         if paging.style == "page" and pages is not None:
-            return self._step_to_value(paging.argument, after) if after - base < pages else None
+            if after - base >= pages:
+                return None
+            return self._step_to_page(after, is_known=start is not None)
         done = count if start is None else (start - base) * (size or count)
         done = done + count if paging.style == "page" and start is not None else after - base
         if total is not None and (size or paging.style == "offset"):
             sure = CERTAIN if done < total else 0
         else:
             sure = self._likelihood(count, size, paging.size)
-        step = self._step_to_value(paging.argument, after, sure) if sure else None
-        if step is None or start is not None or paging.style != "page":
-            return step
+        if paging.style == "page" and sure:
+            return self._step_to_page(after, sure, is_known=start is not None)
+        return self._step_to_value(paging.argument, after, sure) if sure else None
+
+    def _step_to_page(self, number: int, sure: int = CERTAIN, *, is_known: bool) -> Step | None:
         # The first page is 0 or 1: the response to `1` decides.
-        return self._step_to_value(paging.argument, 1, sure)._replace(first=True)  # type: ignore[union-attr]
+        step = self._step_to_value(self._paging.argument, number if is_known else 1, sure)
+        return step._replace(first=not is_known) if step is not None else None
 
     def _likelihood(self, count: int, size: int | None, argument: str) -> int:
         if size is None:
@@ -289,6 +311,8 @@ class PageReader:
         schema = self._schema_of(name)
         word = fold_name(name.rpartition(".")[2])
         echoed = parse_integer(self._properties.get(word))
+        if echoed is None and style == "page" and self._says_page_one():
+            echoed = 1
         declared = (parse_integer(schema.get(keyword)) for keyword in ("default", "minimum"))
         first = next((n for n in declared if n is not None), None)
         usual = 1 if style == "page" or word == "startindex" else 0
@@ -299,6 +323,11 @@ class PageReader:
         if number is None:
             number = first if style == "page" else base
         return number, base
+
+    def _says_page_one(self) -> bool:
+        # Spring counts `number` from 0 whatever its argument does, so 0 says nothing.
+        echoes = (self._properties.get(name) for name in page_names.PAGE_ECHOES)
+        return any(parse_integer(echo) == 1 for echo in echoes)
 
     def _schema_of(self, argument: str) -> Mapping[str, Any]:
         return (property_schema(self.schema, argument) if argument else None) or {}

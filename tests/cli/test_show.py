@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import time
 
 import pytest
 import terminals
@@ -226,3 +227,35 @@ def test_no_line_is_wider_than_the_terminal(order, width):
     assert max(map(text_width, written.splitlines())) <= width
     for words in (".street", "string (date-time) or", "[].sku"):
         assert words in written
+
+
+def _refer(count, others):
+    return {f"S{n}": others(n) for n in range(count)}
+
+
+LINKED = {
+    "properties": lambda n: {
+        "type": "object",
+        "properties": {f"p{m}": {"$ref": f"#/components/schemas/S{m}"} for m in range(100)},
+    },
+    "allOf": lambda n: {
+        "allOf": [{"$ref": f"#/components/schemas/S{m}"} for m in range(n + 1, 60)],
+        "properties": {f"x{n}": {"type": "string"}},
+    },
+}
+
+
+@pytest.mark.parametrize("keyword", LINKED)
+def test_schemas_that_refer_to_one_another_are_listed_in_part(run, write, keyword):
+    # All paths of references were followed: 100 schemas have a million of four steps.
+    media = {"schema": {"$ref": "#/components/schemas/S0"}}
+    body = {"required": True, "content": {"application/json": media}}
+    schemas = _refer(100, LINKED[keyword])
+    path = write({"/a": {"post": {"requestBody": body}}}, components={"schemas": schemas})
+
+    started = time.process_time()
+    lines = run("show", path, "post_a").stdout.splitlines()
+
+    assert any(line.startswith(("  .p0 ", "  .x1 ")) for line in lines)
+    assert ("  … over 960 more" in "\n".join(lines)) is (keyword == "properties")
+    assert time.process_time() - started < 5

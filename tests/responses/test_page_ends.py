@@ -34,6 +34,7 @@ def list_operation(*parameters, schema=None):
 
 
 PAGED = {"type": "object", "properties": {"page": INTEGER, "page_size": INTEGER}}
+WRAPPED = {"type": "object", "properties": {"content": LIST}}
 PATHS = {
     "/strings": list_operation(query("page", STRING), query("page_size", STRING), schema=LIST),
     "/string-offsets": list_operation(query("offset", STRING), query("limit", STRING), schema=LIST),
@@ -48,6 +49,13 @@ PATHS = {
             },
         },
     ),
+    **{
+        f"/{name}": list_operation(query("page", INTEGER), query("size", INTEGER), schema=WRAPPED)
+        for name in ("spring-from-0", "spring-from-1", "counts-from-1", "next-object", "next-true")
+    },
+    "/next-offset": list_operation(query("offset", INTEGER)),
+    "/neighbour": list_operation(),
+    "/object-cursor": list_operation(query("cursor", STRING), schema=LIST),
     "/total": list_operation(),
     "/total-beside-limit": list_operation(query("limit", INTEGER)),
     "/full": list_operation(query("limit", INTEGER)),
@@ -68,7 +76,21 @@ def respond(request):
     size = int(arguments.get("page_size", arguments.get("limit", 3)))
     q = json.loads(arguments.get("q", "{}"))
     inner = part(q.get("page", 0) * q.get("page_size", 3), q.get("page_size", 3))
+    page = {key: int(arguments.get("page", key)) for key in (0, 1)}
+    wrapped = [
+        {"content": part((page[base] - base) * 3, 3), "totalPages": 3, "number": page[base] - base}
+        for base in (0, 1)
+    ]
+    next_page = {"page": page[1] + 1, "limit": 3} if page[1] < 3 else None
     bodies = {
+        "/spring-from-0": wrapped[0],
+        "/spring-from-1": wrapped[1],
+        "/counts-from-1": {**wrapped[1], "number": page[1]},
+        "/next-object": {"content": wrapped[1]["content"], "next": next_page},
+        "/next-true": {"content": wrapped[1]["content"], "next": next_page is not None},
+        "/next-offset": {"items": part(0, 3), "next_offset": 3},
+        "/neighbour": {"id": 1, "items": ITEMS, "next": {"id": 2}, "next_id": 2},
+        "/object-cursor": {"items": part(0, 3), "next_cursor": {"id": 3}},
         "/strings": part((int(arguments.get("page", 1)) - 1) * size, size),
         "/string-offsets": part(int(arguments.get("offset", 0)), size),
         "/rison": {"count": 7, "ids": [item["id"] for item in inner], "result": inner},
@@ -101,6 +123,12 @@ async def tools(site):
         ("get_strings", {"page_size": "3"}),
         ("get_strings", {"page_size": "3", "page": "1"}),
         ("get_string_offsets", {"limit": "3"}),
+        ("get_spring_from_0", {}),  # its second page, number 1, was left out
+        ("get_spring_from_1", {}),
+        ("get_spring_from_1", {"page": 1}),
+        ("get_counts_from_1", {}),
+        ("get_next_object", {}),
+        ("get_next_true", {}),
         ("get_rison", {}),
         ("get_rison", {"q": {"page_size": 2}}),
     ],
@@ -120,12 +148,15 @@ ENDS = {
         "no_way",
         "3 of 7 items were returned",
     ),
+    "a token that no argument takes": ("get_next_offset", {}, "no_way", "there are more items"),
+    "a cursor that is an object": ("get_object_cursor", {}, "no_way", "there are more items"),
     "as many as were asked for": (
         "get_full",
         {"limit": 3},
         "no_way",
         "3 items were returned, as many as",
     ),
+    "a link to another resource": ("get_neighbour", {}, "complete", ""),
     "fewer than were asked for": ("get_full", {"limit": 9}, "complete", ""),
     "a total that came": ("get_whole", {"limit": 3}, "complete", ""),
     "no more, says the response": ("get_said_to_end", {"limit": 3}, "complete", ""),
