@@ -61,8 +61,8 @@ class ApplicationLifespan:
                 self._receive,
                 self._send,
             )
-        except Exception as error:  # noqa: BLE001 -- any of the application
-            # Before the startup is complete this is an application without the protocol.
+        except Exception as error:  # noqa: BLE001 -- the application may raise anything
+            # An application without the protocol raises before its startup is complete.
             if self._ready.is_set() and not self.failure:
                 logger.warning("%s: its shutdown failed: %s", self._name, error)
         finally:

@@ -30,7 +30,7 @@ _is_inside: ContextVar[bool] = ContextVar("_is_inside", default=False)
 
 
 class Application:
-    """An ASGI application, imported from a folder, and again on demand.
+    """An ASGI application that is imported from a folder, and again on demand.
 
     What it prints goes to standard error: standard output is for results and for the client.
     """
@@ -55,7 +55,7 @@ class Application:
         """Import the application again, with the modules of its folder.
 
         Raises:
-            SourceError: It cannot be imported; calls still go to the former one.
+            SourceError: It cannot be imported; calls still go to the old one.
         """
         former = {name: sys.modules.pop(name) for name in self._list_modules()}
         importlib.invalidate_caches()
@@ -96,10 +96,10 @@ class Application:
             name
             for name, module in list(sys.modules.items())
             if name.partition(".")[0] not in ("__main__", "openapi_tools")
-            and self._holds(getattr(module, "__file__", None))
+            and self._is_in_folder(getattr(module, "__file__", None))
         ]
 
-    def _holds(self, file: Any) -> bool:
+    def _is_in_folder(self, file: Any) -> bool:
         if not isinstance(file, str) or "site-packages" in Path(file).parts:
             return False
         path = Path(file).resolve()
@@ -113,7 +113,7 @@ class Application:
                 target = self._read_attribute(target, attribute)
             if self.name.endswith(CALL):
                 target = self._call_factory(target)
-        if reason := _describe_other(target, self.name):
+        if reason := _describe_non_application(target, self.name):
             raise SourceError(reason, source=self.name)
         return target
 
@@ -127,7 +127,7 @@ class Application:
                 reason = f"no module {error.name!r} in {self.folder}; name its folder with"
                 raise SourceError(f"{reason} --app-dir.", source=self.name) from None
             raise self._make_error("importing it", error) from None
-        except (Exception, SystemExit) as error:  # noqa: BLE001 -- any of the application
+        except (Exception, SystemExit) as error:  # noqa: BLE001 -- the application may raise anything
             raise self._make_error("importing it", error) from None
         return module
 
@@ -136,7 +136,9 @@ class Application:
             return getattr(target, name)
         except AttributeError:
             names = [each for each in dir(target) if not each.startswith("_")]
-            applications = [n for n in names if not _describe_other(getattr(target, n, None), n)]
+            applications = [
+                n for n in names if not _describe_non_application(getattr(target, n, None), n)
+            ]
             close = close_names(name, names)
             if close == "." and applications:
                 close = f"; it has {' and '.join(applications[:3])}."
@@ -146,12 +148,14 @@ class Application:
     def _call_factory(self, factory: Any) -> Any:
         try:
             return factory()
-        except (Exception, SystemExit) as error:  # noqa: BLE001 -- any of the application
+        except (Exception, SystemExit) as error:  # noqa: BLE001 -- the application may raise anything
             raise self._make_error("the factory", error) from None
 
     def _make_error(self, subject: str, error: BaseException) -> SourceError:
         message = excerpt(" ".join(str(error).split()), _LONGEST_REASON)
-        frames = [f for f in traceback.extract_tb(error.__traceback__) if self._holds(f.filename)]
+        frames = [
+            f for f in traceback.extract_tb(error.__traceback__) if self._is_in_folder(f.filename)
+        ]
         location = (frames[-1].filename, frames[-1].lineno) if frames else None
         if isinstance(error, SyntaxError) and error.filename:
             location, message = (error.filename, error.lineno), error.msg
@@ -176,7 +180,7 @@ def _is_asgi(value: Any) -> bool:
     return inspect.iscoroutinefunction(value) or inspect.iscoroutinefunction(type(value).__call__)
 
 
-def _describe_other(value: Any, name: str) -> str:
+def _describe_non_application(value: Any, name: str) -> str:
     parameters = _required_parameters(value)
     if _is_asgi(value):
         takes_three = parameters in (None, len(("scope", "receive", "send")))

@@ -28,7 +28,7 @@ def suggest_argument(
 
     Args:
         error: It names the option.
-        context: Of the command `call`, whose words could not be parsed.
+        context: The context of the command `call`, whose words could not be parsed.
         words: The words of the command line after `call`.
 
     Raises:

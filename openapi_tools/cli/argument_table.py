@@ -61,15 +61,15 @@ class ArgumentRow:
 
 
 def list_argument_rows(
-    schema: dict[str, Any], places: Sequence[dict[str, Any]]
+    schema: dict[str, Any], argument_facts: Sequence[dict[str, Any]]
 ) -> Iterator[ArgumentRow]:
-    """Yield a row for each argument of an input schema, and below it for what is inside.
+    """Yield a row for each argument of an input schema, followed by rows for its properties.
 
     Args:
         schema: The input schema of a tool.
-        places: Where its arguments go, from `describe_tool_facts`.
+        argument_facts: The name and location of each argument, from `describe_tool_facts`.
     """
-    locations = {place["argument"]: _describe_location(place) for place in places}
+    locations = {facts["argument"]: _describe_location(facts) for facts in argument_facts}
     required = as_list(schema.get("required"))
     for name, entry in as_dict(schema.get("properties")).items():
         location = locations.get(name, "nowhere")
@@ -179,19 +179,19 @@ def _describe_array(schema: Schema, root: dict[str, Any], depth: int) -> str:
     return f"array of {types[0]}" if types else "array"
 
 
-def _describe_location(place: dict[str, Any]) -> str:
-    location, name = place["in"], place["name"]
-    wire_name = "" if name == place["argument"] else f" {name}"
+def _describe_location(facts: dict[str, Any]) -> str:
+    location, name = facts["in"], facts["name"]
+    wire_name = "" if name == facts["argument"] else f" {name}"
     if location == "body":
-        part = f"header {place['header']} of " if place.get("header") else ""
+        part = f"header {facts['header']} of " if facts.get("header") else ""
         return f"{part}body{wire_name}" if name else f"{part}whole body"
-    style = place["style"]
+    style = facts["style"]
     # Only `form`, and `cookie` of OpenAPI 3.2, are exploded by default.
-    has_defaults = style == DEFAULT_STYLES.get(location) and place["explode"] == (
+    has_defaults = style == DEFAULT_STYLES.get(location) and facts["explode"] == (
         style in ("form", "cookie")
     )
-    described = style + (", explode" if place["explode"] else "")
-    notation = place["media_type"] or ("" if has_defaults else described)
+    described = style + (", explode" if facts["explode"] else "")
+    notation = facts["media_type"] or ("" if has_defaults else described)
     return f"{location}{wire_name}" + (f" ({notation})" if notation else "")
 
 

@@ -40,10 +40,10 @@ class _File(NamedTuple):
 
 @dataclass(slots=True)
 class _TypedValue:
-    """What is typed for one value: texts, or its parts by name or index.
+    """What a user typed for one value: strings, or its parts by name or index.
 
     Attributes:
-        schema: Of the value.
+        schema: The schema of the value.
         typed: The first name that was typed for it or for a part, as `tags[]=`.
         texts: The values that were typed; several for an array.
         is_json: Whether they were typed with `:=`.

@@ -18,7 +18,7 @@ from openapi_tools.common.setting_fields import DEFAULT_SETTINGS, setting, setti
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-_VALUES = __name__  # the key of their values in click's context
+_VALUES = __name__  # the key of shared options' values in the `meta` of click's context
 _TYPES = {
     "count": click.IntRange(min=1),
     "file": click.Path(dir_okay=False, path_type=Path),
@@ -49,7 +49,7 @@ class HeadedOption(click.Option):
 
 
 class _FreeChoice(click.Choice[str]):
-    """A choice that takes any word beside an option, which has to be eager."""
+    """A choice that takes any word if an option is passed, which has to be eager."""
 
     def __init__(self, choices: Sequence[str], option: str) -> None:
         super().__init__(choices)
@@ -112,7 +112,7 @@ def command_of(
     """Return a command of commands.toml that calls a function with its parameters.
 
     Args:
-        name: Of the command.
+        name: The name of the command.
         callback: The function.
         suggest_argument: Gets an unknown option; None if the command takes no arguments of tools.
     """

@@ -83,7 +83,7 @@ def _write_configuration(spec: str | None, output: Path, *, force: bool) -> None
     address = spec if is_as_written else os.path.relpath(spec, output.parent)
     text = _format_configuration(address, toolset)
     if redact_data(address) != address:
-        reason = "the URL has a password or a secret, which the file has now, too"
+        reason = "the URL has a password or a secret, and now the file has it, too"
         print_note(f"warning: {reason}; share neither.")
     option = output if output.suffix == ".toml" else f"--config {output}"
     _write_file(output, text, len(toolset), f"openapi-tools list {option}", force=force)

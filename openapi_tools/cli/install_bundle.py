@@ -171,7 +171,7 @@ def _plan_bundle(
     toolsets, names = [api.toolset for api in apis], [api.name for api in apis]
     joined = toolsets[0] if serve is None else Toolset.union(*toolsets, names=names)
     if not len(joined):
-        raise click.UsageError("there are no tools to serve; `openapi-tools list` shows them.")
+        raise click.UsageError("there are no tools to serve; `openapi-tools list SPEC` says why.")
     for warning in secret_warnings(joined):
         print_note(f"warning: {warning}")
     # Chosen now, as the manifest lists the offered tools, and the extras depend on the mode.

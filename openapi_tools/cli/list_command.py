@@ -52,7 +52,7 @@ def list_tools(spec: str | None, *, wants_cost: bool, wants_json: bool, verbose:
     """List the tools of SPEC."""
     toolset = load_spec(spec)
     tools = list(select_tools(toolset))
-    costs = _measure_shown_definitions(tools) if wants_cost else []
+    costs = _measure_offered_definitions(tools) if wants_cost else []
     if wants_json:
         print_json(format_json(_listing_data(toolset, tools, costs)))
     elif tools:
@@ -125,7 +125,7 @@ def _describe_total(
     return text
 
 
-def _measure_shown_definitions(tools: list[OperationTool]) -> list[tuple[int, int]]:
+def _measure_offered_definitions(tools: list[OperationTool]) -> list[tuple[int, int]]:
     with show_progress("Measuring definitions"):
         limits = limits_of(tools[0]) if tools else DefinitionLimits()
         return measure_definitions(tools, "openai", limits, token_counter()[1])

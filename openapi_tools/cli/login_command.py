@@ -47,7 +47,7 @@ def log_in(spec: str, scheme: str | None, *, token_file: Path, **options: Any) -
     toolset = load_spec(spec, {"base_url": options["base_url"]})
     name, definition = _choose_scheme(toolset.security_schemes, scheme)
     store = TokenStore(token_file)
-    store.entries()  # errors of the file come before the browser opens
+    store.entries()  # report errors of the file before the browser opens
     config = _create_config(toolset, name, definition, options)
     try:
         stored = _request_token(toolset, definition, config, {**options, "name": name})
@@ -117,21 +117,21 @@ def _request_token(
     server = server_url(_find_operation(toolset, options["name"]), settings)
     device, limit = options["device"], options["timeout"]
 
-    async def run_login(act: Callable[[Login], Awaitable[_T]]) -> _T:
+    async def run_login(step: Callable[[Login], Awaitable[_T]]) -> _T:
         policy = policy_of(settings, public_document=session.provenance.public)
         async with ConnectionPool(settings, policy) as transport:
             bounds = OriginPolicy(server, session.origins)
             channel = Channel.for_call(transport, bounds, Redactor().learn)
-            attempt = Login(config, scheme, name=options["name"], channel=channel)
+            login = Login(config, scheme, name=options["name"], channel=channel)
             try:
                 async with asyncio.timeout(limit):
-                    return await act(attempt)
+                    return await step(login)
             except TimeoutError:
                 raise CallError("timeout", f"not approved within {limit:g} s.") from None
 
-    plan = asyncio.run(run_login(lambda attempt: attempt.make_plan(device=device)))
+    plan = asyncio.run(run_login(lambda login: login.make_plan(device=device)))
     _confirm_endpoints(plan, options)  # before anything else is sent
-    return asyncio.run(run_login(lambda attempt: _wait_for_token(attempt, plan, options)))
+    return asyncio.run(run_login(lambda login: _wait_for_token(login, plan, options)))
 
 
 def _find_operation(toolset: Toolset, name: str) -> Operation:
@@ -159,20 +159,20 @@ def _confirm_endpoints(plan: LoginPlan, options: dict[str, Any]) -> None:
         raise click.ClickException("nothing was sent.")
 
 
-async def _wait_for_token(attempt: Login, plan: LoginPlan, options: dict[str, Any]) -> StoredToken:
+async def _wait_for_token(login: Login, plan: LoginPlan, options: dict[str, Any]) -> StoredToken:
     def show_url(url: str) -> None:
         print_link("open this in a browser:", url)
         if not options["no_browser"]:
             webbrowser.open(url)
 
     if options["device"]:
-        return await attempt.log_in_by_device(
+        return await login.log_in_by_device(
             plan,
             show=lambda code: print_note(f"open {code.url} and enter the code {code.user_code}"),
         )
     port = options["port"]
     try:
-        return await attempt.log_in_by_browser(plan, port=port, show=show_url, report=print_note)
+        return await login.log_in_by_browser(plan, port=port, show=show_url, report=print_note)
     except OSError as error:
         reason = (error.strerror or type(error).__name__).partition(" (")[0]
         raise click.ClickException(

@@ -35,7 +35,7 @@ def serve_page(
 
     Args:
         toolset: Its tools.
-        port: Of 127.0.0.1; 0 for a free one.
+        port: The port of 127.0.0.1; 0 for a free one.
         opens: Whether to open the page in the browser.
         problems: As for `PageServer`.
         changes: As for `PageServer`.

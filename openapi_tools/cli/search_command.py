@@ -104,7 +104,7 @@ def _explain_missing_tool(query: str, hits: Sequence[Hit], skipped: Sequence[Ski
 def show_stubs(spec: str, names: tuple[str, ...], *, plain: bool, wants_json: bool) -> None:
     """Show tools of SPEC as typed signatures."""
     if not names:
-        raise click.UsageError("name at least one tool; `openapi-tools list` shows them.")
+        raise click.UsageError("name at least one tool; `openapi-tools list SPEC` lists them.")
     toolset = load_spec(spec)
     chosen = [find_tool(toolset, name) for name in dict.fromkeys(names)]
     with show_progress("Searching"):

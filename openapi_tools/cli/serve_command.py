@@ -39,8 +39,8 @@ _HTTP_ONLY = set(_KEYS) - {"mode", "ask", "strict", "log"}
 _APIS_ONLY = ("workers", "strict")
 
 
-# They need the extra `mcp`, which options that are refused do not need. What a server over HTTP
-# imports, a client on standard input and output would wait for.
+# Imported when called: they need the extra `mcp`, without which wrong options are still reported,
+# and a client on standard input and output would wait for the imports of a server over HTTP.
 _serve_toolset = import_later("stdio_process.serve_toolset")
 _start_apis = import_later("server_process.start_apis")
 _start_toolset = import_later("server_process.start_toolset")
@@ -99,7 +99,7 @@ def _load_toolset(source: Source, options: Mapping[str, Any]) -> Toolset:
     settings = {"response_schemas": options["response_schemas"] or None}
     toolset = load_source(source, settings).select(build_selection(*selection_options()))
     if not len(toolset):
-        raise click.UsageError("there are no tools to serve; `openapi-tools list` shows them.")
+        raise click.UsageError("there are no tools to serve; `openapi-tools list SPEC` says why.")
     for warning in toolset.warnings:
         print_note(f"warning: {use_option_names(warning)}")
     if options["ask"]:

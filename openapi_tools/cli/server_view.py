@@ -150,8 +150,7 @@ def view_api(
     Args:
         path: A configuration; None is returned if it is not one of a server.
         options: Those of the command, by the names of commands.toml.
-        prefers: Whether an API may be chosen without `--api`, if it is the only such one; None
-            for any.
+        prefers: Whether an API may be chosen without `--api`, if no other may; None allows any.
 
     Raises:
         click.UsageError: There is no such API or user, or it is not clear which one.

@@ -61,9 +61,9 @@ def show_stats(
         data = {"profile": profile, "tokens": method, "totals": totals, "tools": rows}
         print_json(format_json(data))
         return
-    shown = {clean(name, lines=False): by_form for name, by_form in islice(costs.items(), limit)}
+    listed = {clean(name, lines=False): by_form for name, by_form in islice(costs.items(), limit)}
     width = terminal_width()
-    for line in (*_format_costs(shown, width), "", *_format_totals(totals, width)):
+    for line in (*_format_costs(listed, width), "", *_format_totals(totals, width)):
         print_text(line)
     print_wrapped(
         f"{format_count(len(costs), 'tool')}. Tokens are {method}, in JSON without spaces; "
@@ -77,14 +77,14 @@ def show_stats(
 def _measure_forms(
     tools: list[OperationTool], profile: str, budget: int | None, count: Count
 ) -> Costs:
-    shown = limits_of(tools[0]) if tools else DefinitionLimits()
-    shown = shown if budget is None else shown._replace(max_bytes=budget)
-    shapes = {
+    limits = limits_of(tools[0]) if tools else DefinitionLimits()
+    limits = limits if budget is None else limits._replace(max_bytes=budget)
+    limits_by_form = {
         "full": DefinitionLimits("full", 0),
-        "shown": shown,
-        "tight": shown._replace(wording="tight"),
+        "shown": limits,
+        "tight": limits._replace(wording="tight"),
     }
-    columns = [measure_definitions(tools, profile, shapes[form], count) for form in _FORMS]
+    columns = [measure_definitions(tools, profile, limits_by_form[form], count) for form in _FORMS]
     rows = {
         tool.name: dict(zip(_FORMS, pairs, strict=True))
         for tool, *pairs in zip(tools, *columns, strict=True)

@@ -161,7 +161,7 @@ def load_source(
 
     Args:
         source: The document, or a configuration.
-        settings: Settings that override those of the command line, but for None.
+        settings: Settings that override those of the command line; None overrides nothing.
         overlays: Overlays after those of the command line.
     """
     source, config, view = resolve_source(source)

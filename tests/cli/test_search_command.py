@@ -127,7 +127,7 @@ def test_stubs_are_data_too(run, pets):
     [
         (["search"], "Missing argument 'WORDS...'"),
         (["search", "pets", "--limit", 0], "0 is not in the range"),
-        (["stubs"], "name at least one tool; `openapi-tools list` shows them."),
+        (["stubs"], "name at least one tool; `openapi-tools list SPEC` lists them."),
         (["stubs", "get_pte"], "no tool is called 'get_pte'; did you mean get_pet"),
         (["run"], "Missing argument 'FILE'"),
         (["run", "nothing.py"], "'nothing.py': No such file or directory."),
