@@ -83,7 +83,7 @@ class RequestRefusedError(Exception):
     """A request that is not served.
 
     Attributes:
-        status: Of the response, for instance 421.
+        status: The status of the response, for instance 421.
         message: For the client; it repeats nothing of the request.
     """
 

@@ -272,7 +272,7 @@ class ToolResult(BaseModel):
         """Return the result as a `function_call_output` item of OpenAI's Responses API.
 
         Args:
-            call_id: Of the model's call; by default `tool_call_id`.
+            call_id: The id of the model's call; by default `tool_call_id`.
             structured: Make the output JSON by the `output_schema` of the tool's definition, as
                 `as_object` does, in place of texts and images.
         """

@@ -64,8 +64,8 @@ class OAuth2:
         authorization_url: Where a person agrees; replaces the document's.
         device_authorization_url: Where a device begins; replaces the document's.
         openid_connect_url: Where the server has its metadata; replaces the document's.
-        refresh_token: From an earlier login.
-        access_token: From an earlier login; used until it expires or is refused.
+        refresh_token: The refresh token of an earlier login.
+        access_token: The token of an earlier login; used until it expires or is refused.
         username: For the password flow, where the document has it or `token_url` is given.
         password: As above.
         flow: `"clientCredentials"`, `"password"`, `"authorizationCode"` or

@@ -38,7 +38,7 @@ def build_skill_folder(
 
     Args:
         toolset: The tools.
-        data: Of the same tools.
+        data: The package data of the same tools.
         file: The configuration that shaped them.
         name: The skill's name, which its folder has, too.
     """

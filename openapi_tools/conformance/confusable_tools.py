@@ -36,9 +36,9 @@ class Confusions:
     """Tools that a reader would confuse or not find.
 
     Attributes:
-        confusable: By the name of a tool, those that it cannot be told from.
-        unreachable: By the name of a tool that no search for its own words finds, those that are
-            found instead.
+        confusable: The tools that a reader confuses with a tool, by its name.
+        unreachable: The tools that are found instead of one that no search for its own words
+            finds, by the name of that one.
     """
 
     confusable: Mapping[str, tuple[str, ...]]

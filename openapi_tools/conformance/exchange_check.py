@@ -111,7 +111,7 @@ class ExchangeChecker:
 
         Args:
             pointer: The keys that lead to the operation.
-            values: Of parameters, by location and name.
+            values: The values of parameters, by location and name.
             body: Media type and value; None for no body.
         """
         route = Route(pointer, {}, {}, pointer[1], {})

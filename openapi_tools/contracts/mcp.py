@@ -82,7 +82,7 @@ class ToolsServer(Server[Any]):
     Args:
         toolset: A toolset, or any of its tools; their names must differ.
         name: The server's name; by default the title of a toolset's document.
-        version: Of the server; by default that of a toolset's document.
+        version: The version of the server; by default that of the toolset's document.
         context: A function of a request, sync or async, that returns the `Context` of its call, or
             a mapping of its fields: credentials, for instance. If it raises, the call is refused.
         visible: A function of a tool and a request: whether the client may see the tool. Other

@@ -37,7 +37,7 @@ def client_key(request: ServerRequestContext[Any], only: object) -> object | Non
     """Return an object that all requests of a client share; None if nothing identifies clients.
 
     Args:
-        request: Of the client.
+        request: The request of the client.
         only: The object for the one client of standard input and output.
     """
     if request.protocol_version not in MODERN_PROTOCOL_VERSIONS:

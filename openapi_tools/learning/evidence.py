@@ -33,11 +33,11 @@ class RecordedExchange:
     Attributes:
         source: The file and the number of the entry in it, such as `orders.json:3`.
         method: Upper case.
-        url: With the query.
+        url: The URL with its query.
         request_body: JSON as data, a form as a dict, else a string or `{"base64": …}`.
-        status: Of the response.
-        headers: Of the response, by name in lower case.
-        media_type: Of the response, without parameters; empty if it named none.
+        status: The status of the response.
+        headers: The headers of the response, by name in lower case.
+        media_type: The media type of the response without parameters; empty if it names none.
         body: JSON as data, or `NO_JSON`.
         tool: The name of the tool that was called; empty in cassettes.
     """
@@ -60,7 +60,7 @@ class AuditedCall:
     Attributes:
         source: The file and the number of the line in it, such as `audit.log:3`.
         tool: The name of the tool.
-        status: Of the response; 0 if there was none.
+        status: The status of the response; 0 without one.
     """
 
     source: str

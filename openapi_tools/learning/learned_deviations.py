@@ -29,7 +29,7 @@ class LearnedDeviations:
     """The deviations that evidence shows, and how much of it belongs to an operation.
 
     Attributes:
-        deviations: In the order of `KINDS`.
+        deviations: The deviations in the order of `KINDS`.
         matched_count: Number of exchanges and audited calls that belong to an operation.
         unmatched: The entries that fit no operation, as `file:entry`.
     """

@@ -47,7 +47,7 @@ class SentValue(NamedTuple):
     """A value of a request.
 
     Attributes:
-        name: Of the parameter or property.
+        name: The name of the parameter or property.
         value: A scalar.
         in_url: It is sent as a string whatever its type.
         is_path: It is a parameter of the path, which identifies something.

@@ -71,7 +71,7 @@ class Fetcher:
     Attributes:
         loop: An event loop of another thread that sends the requests; else one of its own does.
         warnings: Why the entry document was read without credentials.
-        digest: Of an entry document that may have to be fetched again as a user; else empty.
+        digest: The digest of an entry document that may be fetched again as a user; else empty.
     """
 
     def __init__(

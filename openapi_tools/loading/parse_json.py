@@ -36,7 +36,7 @@ def read_json(data: bytes, *, check: bool, strict: bool) -> tuple[Any, list[str]
     """Return a document's data, and warnings.
 
     Args:
-        data: In UTF-8, without a byte order mark.
+        data: The text in UTF-8, without a byte order mark.
         check: Look for duplicate keys and numbers out of range.
         strict: Refuse duplicate keys.
     """

@@ -25,7 +25,7 @@ class Event:
         attempt: Number of the attempt: the first for `started`, the next for `retry`, else the
             last that was made; 0 for none.
         attempts: Number of attempts so far.
-        status: Of the response, for instance 200; None without a response.
+        status: The status of the response, for instance 200; None without one.
         error_type: One of `errors.ERROR_TYPES`, or the name of the exception that ended the call,
             for instance `"CancelledError"`; empty without an error.
         elapsed: Seconds since the call began.

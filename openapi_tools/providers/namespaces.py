@@ -29,7 +29,7 @@ _SEPARATORS = re.compile(r"[^a-z0-9]+")
 
 
 class _Member(NamedTuple):
-    """A function, and where its operation is."""
+    """A function of a namespace, and what it is grouped by."""
 
     function: Schema
     tag: str
@@ -55,7 +55,7 @@ def make_namespaces(functions: Iterable[Schema], tools: Mapping[str, Any]) -> li
 
     Args:
         functions: Each with its `name`.
-        tools: By name; those that call an API have tags, a method and a path.
+        tools: The tools by name; those that call an API have tags, a method and a path.
     """
     all_members = [_make_member(function, tools[function["name"]]) for function in functions]
     by_tag = _group_members(all_members, lambda member: _make_name([member.tag]))
@@ -124,7 +124,7 @@ def _split_by_name(group: _Group, length: int) -> Iterator[_Group]:
 
 
 def _common_length(names: Sequence[str]) -> int:
-    first, last = min(names), max(names)  # all others share what these two do
+    first, last = min(names), max(names)  # what these two share, all others share
     pairs = enumerate(zip(first, last, strict=False))
     return next((index for index, (one, other) in pairs if one != other), len(first))
 

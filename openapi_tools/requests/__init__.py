@@ -292,7 +292,7 @@ class Preview:
         body: As a string; above 20,000 characters long strings in it are shortened. For binary
             data its size in words; None for none.
         note: A remark, for instance that a credential is missing; may be empty.
-        call_id: Of the call; empty when it has none.
+        call_id: The id of the call; empty if it has none.
         changes: What a PUT, PATCH or DELETE changes, one line each; empty if unknown.
         undo: Which call undoes it, in words; empty like `changes`.
     """

@@ -243,7 +243,7 @@ class ServedApis:
         """Read all documents, each in a thread; an API that fails has a `fault`.
 
         Args:
-            faults: In a worker, fault and reason of the APIs that its parent could not load.
+            faults: For a worker: the fault and reason of each API that its parent could not load.
         """
         apis = [api for api in self.apis if api.name not in (faults or {})]
         with ThreadPoolExecutor(_LOADERS) as threads:

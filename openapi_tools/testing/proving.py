@@ -52,7 +52,7 @@ class Proof:
 
     Attributes:
         tool: Its name.
-        request: Of its requests: `"ok"`, `"failed"` or `"not judged"`.
+        request: The verdict on its requests: `"ok"`, `"failed"` or `"not judged"`.
         response: The same of its responses, which come from the document itself.
         reason: The first fault, else the first part that was not judged; empty if there is none.
         pointer: JSON Pointer of the operation.

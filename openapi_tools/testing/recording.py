@@ -48,15 +48,16 @@ class RecordedCall:
     """A request that a mock received, without credentials.
 
     Attributes:
-        tool: The tool's name; method and path of an operation without one, else empty.
-        arguments: The tool's, as far as the request has them: strings, numbers and booleans,
-            arrays of these, and the body.
-        method: Upper case.
-        url: With the query.
-        headers: By name in lower case; credentials are `***`.
+        tool: The name of the tool; the method and path of an operation without a tool; empty if
+            the request fits no operation.
+        arguments: The tool's arguments that can be read back from the request: strings, numbers
+            and booleans, arrays of these, and the body.
+        method: The method in upper case.
+        url: The URL with its query.
+        headers: The headers by name in lower case; credentials are `***`.
         body: JSON as data, a form as a dict, else a string or `{"base64": …}`; None without any.
         problems: How the request violates the document, one line each.
-        status: Of the response; 0 for none.
+        status: The status of the response; 0 without one.
     """
 
     method: str

@@ -53,7 +53,7 @@ class Endpoint:
         policy: The server's address, and where credentials may go.
         plan: Builds requests.
         options: How requests are sent, unless a call needs other options.
-        session: Of the tool's document.
+        session: The session of the tool's document.
         credentials: The session's; a call may have others over them.
         shared_credentials: Those of all calls with the session's credentials; None before the
             first one, and where they are fetched for each call.

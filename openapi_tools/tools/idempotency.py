@@ -64,9 +64,9 @@ class KeyedWrite:
 
     Attributes:
         state: Keeps the record.
-        record_key: Of the record in the state.
+        record_key: The key of the record in the state.
         arguments: Their digest.
-        is_repeatable: To send the write twice does what once does.
+        is_repeatable: Whether sending the write twice has the same effect as once.
     """
 
     state: SharedState

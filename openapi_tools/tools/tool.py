@@ -228,7 +228,7 @@ class OperationTool:
             input: The arguments, which are not changed; a `_tool_call_id` among them is repeated
                 in the result.
             context: A `Context` for this call, or an object or mapping like it.
-            profile: Of the model's definition; its changes of the schema are undone.
+            profile: The profile of the model's definition; its changes of the schema are undone.
 
         Returns:
             The API's response as a result, or an error result; nothing is raised but cancellation.

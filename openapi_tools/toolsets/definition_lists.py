@@ -16,8 +16,8 @@ class DefinitionLists:
     """Makes definitions, and remembers those of the last provider.
 
     Attributes:
-        profile: Of the last definitions; None before the first ones.
-        notes: On the tools that a provider does not take, by its profile.
+        profile: The profile of the last definitions; None before the first ones.
+        notes: Notes about tools that a provider does not support, by its profile.
     """
 
     profile: str | None = None
@@ -36,10 +36,10 @@ class DefinitionLists:
 
         Args:
             tools: A toolset.
-            profile: Of the provider.
-            index: Where the document's search index is cached; definitions are kept beside it.
+            profile: The name of the profile.
+            index: The cached search index of the document, beside which definitions are cached.
             defer: As for `Toolset.definitions`.
-            programmatic: As well.
+            programmatic: As for `Toolset.definitions`.
         """
         # Start-up time: tools are loaded and called without them.
         from openapi_tools.providers.toolset_definitions import (

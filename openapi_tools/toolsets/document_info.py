@@ -20,7 +20,7 @@ class DocumentInfo:
     Attributes:
         skipped: The operations that did not become tools.
         warnings: Returns remarks on the document.
-        security_schemes: By name.
+        security_schemes: The security schemes by name.
         counts: Returns how many operations of each kind there are.
         document: Returns the parsed document, or None.
         bundled: Returns the document with those that it refers to, or None.

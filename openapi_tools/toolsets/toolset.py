@@ -1,6 +1,6 @@
 """The tools of one document, which share a client, or of several documents.
 
-Methods import what they need: to load tools and show them takes none of it.
+Methods import what they need, as loading and listing tools need none of it.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class Toolset(ToolHooks):
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many operations there are, skipped ones, and webhooks, callbacks, links: no tools."""
+        """Counts of operations, skipped ones, and webhooks, callbacks and links (not tools)."""
         return self._info.counts()
 
     @property
@@ -211,7 +211,7 @@ class Toolset(ToolHooks):
         """Return two tools, `search` and `run_code`: a program calls the others in a sandbox.
 
         Args:
-            limits: Of one run: time, memory, calls, output; by default those of `CodeLimits()`.
+            limits: The time, memory, calls and output of one run; by default `CodeLimits()`.
 
         Raises:
             MissingExtraError: The extra `code` is not installed.
@@ -275,9 +275,10 @@ class Toolset(ToolHooks):
 
         Args:
             call: The tool's name, or a tool call of any coordinator or provider.
-            arguments: Of the call, if `call` is a name.
+            arguments: The arguments, if `call` is a name.
             context: As for `execute`.
-            profile: Of the model's definitions; by default that of the last `definitions`.
+            profile: The profile of the model's definitions; by default that of the last
+                `definitions`.
             wait: Seconds to wait for a long-running operation; by default what the context, the
                 tool or the settings say.
             fields: JMESPath that chooses parts of the response, for instance
@@ -325,8 +326,8 @@ class Toolset(ToolHooks):
         Every page is a call as by `call`, with its checks, guardrails, credentials and events.
 
         Args:
-            name: The tool's.
-            arguments: Of the first page.
+            name: The name of the tool.
+            arguments: The arguments of the first page.
             max_items: Items at most; all by default.
             max_pages: Pages at most.
             timeout: Seconds for all pages; no limit by default.

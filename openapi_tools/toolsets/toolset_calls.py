@@ -29,7 +29,7 @@ class ToolsetCalls:
 
     Args:
         toolset: The tools.
-        profile: Of the definitions that the model has; None without any.
+        profile: The profile of the definitions that the model has; None without any.
     """
 
     def __init__(self, toolset: _Tools, profile: str | None) -> None:

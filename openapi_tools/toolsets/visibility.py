@@ -30,20 +30,20 @@ class Visibility:
     """Narrows the tools of a server to those that a client sees, and caches the result.
 
     Args:
-        visible: Whether the client of a request sees a tool; None shows all tools to all.
-        group: Of a client: all clients of one group see the same tools. Without one, each request
-            asks about each tool.
+        visible: Returns whether the client of a request sees a tool; None shows every tool.
+        group: Returns the group of that client: all clients of a group see the same tools. Without
+            it, each request calls `visible` for each tool.
     """
 
     def __init__(self, visible: Visible | None, group: Group | None) -> None:
         self._visible, self._group = visible, group
         self._narrowed: dict[frozenset[str], Any] = {}
-        self._names: dict[Hashable, frozenset[str]] = {}  # by group
+        self._names_by_group: dict[Hashable, frozenset[str]] = {}
 
     def forget(self) -> None:
-        """Forget what clients see, as the server has other tools."""
+        """Forget what clients see, because the tools of the server have changed."""
         self._narrowed.clear()
-        self._names.clear()
+        self._names_by_group.clear()
 
     def narrow(self, tools: _Tools, request: Any) -> _Tools:
         """Return the tools that the client of a request sees."""
@@ -66,16 +66,16 @@ class Visibility:
     ) -> frozenset[str]:
         # 1,500 tools and ten roles take 10 ms, which is too much for each request.
         group = None if self._group is None else self._group(request)
-        if self._group is not None and group in self._names:
-            return self._names[group]
+        if self._group is not None and group in self._names_by_group:
+            return self._names_by_group[group]
         names = frozenset(name for name, tool in tools.items() if visible(tool, request))
         if self._group is not None:
-            _limit_size(self._names, _MOST_GROUPS)
-            self._names[group] = names
+            _limit_size(self._names_by_group, _MOST_GROUPS)
+            self._names_by_group[group] = names
         return names
 
 
 def _limit_size(entries: dict[Any, Any], most: int) -> None:
-    # The oldest entry goes: what is in use is soon there again.
+    # The oldest entry is dropped; if it is in use, the next request adds it again.
     if len(entries) >= most:
         del entries[next(iter(entries))]

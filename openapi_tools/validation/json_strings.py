@@ -31,7 +31,7 @@ def parse_json_string(text: str, types: Collection[str]) -> Any:
     """Return the value that a string writes as JSON; the string for one of none of the types.
 
     Args:
-        text: Of any length and depth.
+        text: A text of any length and depth.
         types: Names of JSON Schema's types; `string` is none of them.
     """
     if "boolean" in types and text.strip().lower() in _BOOLEANS:
