@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from openapi_tools.toolsets.toolset import Toolset
 
 DOCUMENT = "openapi.json"
-_NEEDS = "Needs the command openapi-tools (pip install openapi-tools) and a network connection."
+_NEEDS = "Needs the command openapi-tools and a network connection."
 _NAME, _VERSION = 80, 60
 
 

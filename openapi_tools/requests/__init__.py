@@ -68,8 +68,8 @@ def document_server_url(servers: Sequence[Server], settings: Settings) -> str:
     url = _fill_variables(servers[0], settings.server_variables)
     if not _SCHEME.match(url):
         server = quote_excerpt(url)
-        reason = f"its server {server} is relative and the document was not loaded from a URL"
-        raise CallError("connection", f"{reason}; {_HINT}.")
+        reason = f"server {server} is relative, and the document was not loaded from a URL"
+        raise CallError("connection", f"the document's {reason}; {_HINT}.")
     return _check_server_url(url)
 
 

@@ -361,11 +361,11 @@ class Attempts:
         return CallError("timeout", reason, retryable=True)
 
     def _closed_error(self) -> CallError:
-        reason = f"{self._call_name} was cancelled: the toolset was closed"
+        outcome = "" if is_safe(self._call_name.partition(" ")[0]) else "; it may have run"
+        reason = f"was cancelled, because the toolset was closed{outcome}"
         if not self.count:
-            return CallError("connection", f"{reason}; it was not sent.")
-        safe = is_safe(self._call_name.partition(" ")[0])
-        return CallError("connection", reason + ("." if safe else "; it may have run."))
+            reason = "was not sent: the toolset is closed"
+        return CallError("connection", f"{self._call_name} {reason}.")
 
 
 def _origin_of(url: httpx.URL) -> str:

@@ -193,7 +193,7 @@ def test_a_document_without_a_host_says_so_before_a_call(run, places, command, s
     server = "/" if spec == "shop.json" else "/v1"
     assert result.exit_code == 0
     assert result.stderr.startswith(
-        f"note: its server '{server}' is relative and the document was "
+        f"note: the document's server '{server}' is relative, and the document was "
     )
     assert result.stderr.endswith("; set the API's address with --base-url.\n")
     printed = result.stdout.replace(f"Servers: {server}\n", "Servers: http://a.org/v1\n")

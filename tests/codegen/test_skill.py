@@ -460,6 +460,6 @@ def test_the_script_calls_from_any_folder(tmp_path):
     called = run("call", "get_museum_hours", "limit=1", "--mock", path=commands)
     assert (called.returncode, "timeOpen" in called.stdout) == (0, True), called.stderr
     assert run("call", path=str(tmp_path)).stderr == (
-        "openapi-tools is missing: pip install openapi-tools\n"
+        "openapi-tools is missing: install its clone, wheel or repository\n"
     )
     assert run("generate", path=commands).returncode == 2

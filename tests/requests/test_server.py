@@ -70,7 +70,7 @@ def test_a_host_that_is_none_is_an_error(url):
 @pytest.mark.parametrize("url", ["/", "/v1", "v1", "../x"])
 def test_a_relative_server_is_an_error_that_says_why(url):
     assert refusal(url) == (
-        f"its server {url!r} is relative and the document was not loaded from a URL; "
+        f"the document's server {url!r} is relative, and the document was not loaded from a URL; "
         "set the API's address with Settings(base_url=…)."
     )
 
