@@ -24,6 +24,7 @@ from openapi_tools.cli.page_file import write_page
 from openapi_tools.cli.progress import show_progress
 from openapi_tools.cli.project_packages import combine_filters, read_project_jobs
 from openapi_tools.cli.tool_loading import (
+    is_stream,
     load_source,
     load_spec,
     overlay_options,
@@ -79,8 +80,8 @@ def generate_packages(
 
 
 def _write_html(spec: str | None, html: Path, output: str | None, *, check: bool) -> bool:
-    if spec == "-" and output:
-        raise click.UsageError("standard input can be read once; use --output or --html.")
+    if is_stream(spec) and output:
+        raise click.UsageError("SPEC is a stream, which can be read once; use --output or --html.")
     return write_page(select_tools(load_spec(spec)), html, check=check)
 
 

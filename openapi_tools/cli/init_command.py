@@ -21,7 +21,7 @@ from openapi_tools.cli.output import (
     print_wrapped,
     write_new_file,
 )
-from openapi_tools.cli.tool_loading import load_spec, select_tools
+from openapi_tools.cli.tool_loading import is_stream, load_spec, select_tools
 from openapi_tools.common.visible_text import strip_hidden, truncate_text
 from openapi_tools.errors import format_count
 from openapi_tools.redaction import redact_data
@@ -72,7 +72,7 @@ def _find_schema(*, wants_cases: bool) -> dict[str, Any]:
 
 
 def _write_configuration(spec: str | None, output: Path, *, force: bool) -> None:
-    if spec is None or spec == "-":
+    if spec is None or is_stream(spec):
         raise click.UsageError("pass SPEC, a file or a URL, for the configuration to name.")
     if is_application(spec):
         raise click.UsageError("a configuration names a file or a URL; serve the application.")

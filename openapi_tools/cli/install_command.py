@@ -17,7 +17,7 @@ from openapi_tools.cli.command_options import config_option, option_values
 from openapi_tools.cli.install_bundle import write_bundle
 from openapi_tools.cli.output import PROGRAM, clean, print_note, print_text, print_wrapped
 from openapi_tools.cli.serve_arguments import parse_serve_options
-from openapi_tools.cli.tool_loading import load_spec
+from openapi_tools.cli.tool_loading import is_stream, load_spec
 from openapi_tools.configuration.config_file import list_variables
 from openapi_tools.configuration.toml_tables import has_apis
 from openapi_tools.serving.serving_tables import read_serving
@@ -71,8 +71,10 @@ def _create_entry(
         spec = context.params["spec"]
         if context.params["transport"] == "http":
             raise click.UsageError("a client starts a server over stdio; for http use --url.")
-        if spec == "-":
-            raise click.UsageError("SPEC cannot be standard input, which the client uses.")
+        if is_stream(spec):
+            raise click.UsageError(
+                "SPEC cannot be a pipe, or standard input, which the client uses."
+            )
         configuration = spec if spec and spec.endswith(".toml") else config_option()
         # What the server is to load is loaded here once, so that mistakes show now.
         if spec and spec.endswith(".toml") and has_apis(spec):

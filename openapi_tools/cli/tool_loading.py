@@ -95,7 +95,7 @@ def _list_names(names: set[str]) -> str:
 
 
 def parse_source(spec: str | None) -> Source:
-    """Return the source: a URL, a path, the bytes on standard input for `-`; None for --config.
+    """Return the source: a URL, a path, the bytes of a stream such as `-`; None for --config.
 
     `module:attribute` is an application, imported from the folder of --app-dir.
     """
@@ -115,7 +115,17 @@ def parse_source(spec: str | None) -> Source:
         raise click.UsageError(
             "SPEC is a configuration itself; leave out --config, or name a document."
         )
-    return read_stdin() if spec == "-" else _parse_location(spec)
+    if not is_stream(spec):
+        return _parse_location(spec)
+    return read_stdin() if spec == "-" else Path(spec).read_bytes()
+
+
+def is_stream(spec: str | None) -> bool:
+    """Return whether SPEC can be read once: standard input, or a pipe such as a shell's `<(…)`."""
+    try:
+        return spec == "-" or (spec is not None and Path(spec).is_fifo())
+    except OSError:
+        return False  # the loader says what is wrong
 
 
 def overlay_options() -> list[str | Path]:

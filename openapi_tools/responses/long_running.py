@@ -64,11 +64,15 @@ _CREATED, _ACCEPTED = 201, 202
 
 
 class LongRunningOperation(NamedTuple):
-    """A long-running operation with its status URL; `outside` says why that is not requested."""
+    """A long-running operation with its status URL; `outside` says why that is not requested.
+
+    `result_url` is that of the result, where the response that began it named both.
+    """
 
     state: str = ""
     url: str = ""
     outside: str = ""
+    result_url: str = ""
 
     def __bool__(self) -> bool:
         return bool(self.state)
@@ -146,6 +150,9 @@ class LongRunningReader:
             begins = begins or (self.status == _CREATED and location and state == RUNNING)
             if begins and (operation_url or location):
                 self.long_operation = self._resolve_location(RUNNING, operation_url or location)
+                if operation_url and location:
+                    result_url = self._resolve_location(DONE, location).url
+                    self.long_operation = self.long_operation._replace(result_url=result_url)
             elif addresses := self._find_addresses(value, state):
                 self.long_operation = self._choose_address(addresses)
             elif self.accepts_states and state == RUNNING:

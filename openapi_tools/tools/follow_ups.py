@@ -102,6 +102,7 @@ async def _poll_until_done(
 ) -> tuple[ToolResult, LongRunningReader]:
     loop = asyncio.get_running_loop()
     end, pause, retry_delay = loop.time() + wait, _FIRST_PAUSE, reader.pause
+    result_url = reader.long_operation.result_url
     while reader.goes_on and reader.long_operation.url:
         delay = pause if retry_delay is None else max(retry_delay, _SHORTEST_PAUSE)
         if loop.time() + delay >= end:
@@ -123,7 +124,10 @@ async def _poll_until_done(
         elif not (response.error or {}).get("retryable"):
             return response, reader
     # The state named another address for the result, for instance Azure's `Location` at the
-    # end.
+    # end; or the first response did, beside `Azure-AsyncOperation`.
     if reader.is_done and reader.long_operation.url:
         result, _ = await poll(reader.long_operation.url, False)
+    elif reader.is_done and result_url:
+        response, _ = await poll(result_url, False)
+        result = response if response.success else result  # some have nothing there
     return result, reader

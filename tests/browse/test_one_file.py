@@ -117,7 +117,10 @@ def test_generate_writes_the_page_alone_or_beside_a_package(tmp_path):
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (("generate", "-", "--html", "x.html", "--output", "y"), "standard input can be read once"),
+        (
+            ("generate", "-", "--html", "x.html", "--output", "y"),
+            "SPEC is a stream, which can be read once",
+        ),
         (("browse", MUSEUM, "--html", "x.html", "--port", "1"), "--html writes a file"),
         (("browse", MUSEUM, "--html", "x.html", "--mock"), "--html writes a file"),
         (("browse",), "pass SPEC"),

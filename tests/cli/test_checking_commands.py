@@ -1,8 +1,10 @@
 """`openapi-tools lint`, `prove` and `diff`: reports in every form, mends, exit codes."""
 
 import json
+import os
 import re
 import sys
+import threading
 import time
 from xml.etree import ElementTree as ET
 
@@ -554,6 +556,26 @@ def test_lists_of_mcp_servers_are_read_from_files(run, tmp_path):
 
 def test_both_sides_cannot_come_from_standard_input(refused):
     assert "cannot both be read" in refused("diff", "-", "-", stdin="{}")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
+def test_a_document_may_come_through_a_pipe(run, refused, museum, tmp_path):
+    # As in `diff <(git show main:museum.yaml) museum.yaml`.
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+
+    def run_with_pipe(call, *command):
+        writer = threading.Thread(target=pipe.write_bytes, args=(museum.read_bytes(),))
+        writer.start()
+        result = call(*command)
+        writer.join()
+        return result
+
+    assert run_with_pipe(run, "diff", pipe, museum).exit_code == 0
+    assert "get_museum_hours" in run_with_pipe(run, "list", pipe).stdout
+    assert "which the client uses" in refused("install", "cursor", pipe)
+    assert "a file or a URL" in refused("init", pipe)
+    assert "read once" in refused("generate", pipe, "--html", "x", "--output", tmp_path / "y")
 
 
 def test_a_side_that_is_no_document_is_reported(refused, tmp_path, museum):

@@ -25,6 +25,16 @@ JOBS = {
     "make_report": ("/reports", 202, {"location": "/reports/42"}),
     "start_job": ("/jobs", 202, {"operation-location": "/states/7?api-version=2", **AT_ONCE}),
     "start_bad_job": ("/bad-jobs", 200, {"azure-asyncoperation": "/states/bad", **AT_ONCE}),
+    "start_azure_job": (
+        "/azure-jobs",
+        202,
+        {"azure-asyncoperation": "/states/plain", "location": "/results/8", **AT_ONCE},
+    ),
+    "start_empty_job": (
+        "/empty-jobs",
+        202,
+        {"azure-asyncoperation": "/states/plain", "location": "/nowhere", **AT_ONCE},
+    ),
     "start_moved_job": ("/moved-jobs", 202, {"location": "/moved"}),
     "start_slow_job": ("/slow-jobs", 202, {"location": "/reports/42", "retry-after": "3600"}),
     "start_shaky_job": ("/shaky-jobs", 202, {"location": "/shaky", **AT_ONCE}),
@@ -67,6 +77,8 @@ def state_of_job(request: Request, name: str) -> Response:
     if name == "bad":
         error = {"code": "NoRoom", "message": "The disk is full."}
         return JSONResponse({"status": "Failed", "error": error})
+    if name == "plain":
+        return JSONResponse({"status": "Succeeded"})
     return JSONResponse({"status": "Succeeded", "resourceLocation": "/results/7"})
 
 
@@ -148,6 +160,8 @@ async def test_without_such_a_tool_the_address_is_named(server):
 ENDS = {
     "make_report": {"id": 42, "total": 7},
     "start_job": {"result": 7},
+    "start_azure_job": {"result": 8},
+    "start_empty_job": {"status": "Succeeded"},
     "start_moved_job": {"result": 9},
     "start_shaky_job": {"result": 11},
 }
