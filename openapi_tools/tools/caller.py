@@ -355,7 +355,7 @@ class Caller:
             problems = await self._run_in_thread(call, attempts, check_exchange)
             result.metadata["response_problems"] = call.redactor.data(problems)
         if session.recorder is not None:
-            record = partial(session.recorder.record, self._name, response.request, response)
+            record = partial(session.recorder.record, self._tool, response.request, response)
             await self._run_in_thread(call, attempts, record)
         return result
 

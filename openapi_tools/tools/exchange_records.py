@@ -21,7 +21,6 @@ from openapi_tools.common.http_rules import (
 from openapi_tools.errors import SettingsError
 from openapi_tools.redaction import MASK, redact_data
 from openapi_tools.redaction.echoes import find_masked, mask_echoes
-from openapi_tools.redaction.marked_schemas import EXTENSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     import httpx
 
     from openapi_tools.tools.marked_values import MarkedValues
+    from openapi_tools.tools.tool_protocol import Tool
     from openapi_tools.transport import APIResponse
 
 CALLS_FILE = "calls.jsonl"
@@ -184,9 +184,9 @@ class ExchangeRecorder:
         self._path = folder / CALLS_FILE
         self._has_failed = self._is_cut = False
 
-    def record(self, tool: str, request: httpx.Request, response: APIResponse) -> None:
-        """Append an exchange to the file."""
-        marked = request.extensions.get(EXTENSION)
+    def record(self, tool: Tool, request: httpx.Request, response: APIResponse) -> None:
+        """Append an exchange of a tool to the file."""
+        marked = tool.marked_values
         content = response.content if response.file is None else b""
         described = describe_response(request, content, response.headers, marked)
         for name in CONNECTION_HEADERS:
@@ -194,7 +194,7 @@ class ExchangeRecorder:
         if response.file is not None:
             described = {"headers": described["headers"], "text": ""}
         entry = {
-            "tool": tool,
+            "tool": tool.name,
             "request": describe_request(request, marked),
             "response": {"status": response.status, **described},
         }

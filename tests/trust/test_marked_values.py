@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import json
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -275,6 +276,22 @@ def test_a_recorded_response_repeats_no_marked_value(response, tmp_path):
     hidden = [PIN, QUERIED, SENT, IN_PATH, "own-pin-1", *CODES]
     for text in [record, *(base64_strings(record))]:
         assert [secret for secret in hidden if secret in text] == []
+
+
+async def test_a_call_by_the_connections_of_the_toolset_is_recorded_without_it(recorder, tmp_path):
+    # Marked values were masked only where the user passed a client.
+    recorder.response = CannedResponse(body=json.dumps({"label": PIN}).encode())
+    document = api(servers=[{"url": recorder.url}])
+
+    async with load_tools(document, record=tmp_path) as toolset:
+        body = {"label": "l", "pin": PIN, "env": {"A": CODES[0]}}
+        result = await toolset.call("add_box", {"body": body, "q": QUERIED, "X_Mine": SENT})
+
+    assert result.success
+    record = (tmp_path / "calls.jsonl").read_text()
+    hidden = [PIN, CODES[0], QUERIED, quote(QUERIED, safe=""), SENT]
+    assert [secret for secret in hidden if secret in record] == []
+    assert json.loads(record)["tool"] == "add_box"
 
 
 @pytest.mark.parametrize("kind", FORMS.values(), ids=FORMS)
