@@ -1,6 +1,7 @@
 """An activity of Temporal that may be tried again, and whose write is sent once.
 
-`python temporal_agent.py URL`: the worker; the server at URL is a FastAPI application.
+`python temporal_agent.py URL`: the worker; the FastAPI application at URL has the operation
+`add_order`, which takes `pet` and recognises a repeated `Idempotency-Key`.
 """
 
 import asyncio

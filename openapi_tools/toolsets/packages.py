@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _BASE_URL = "base_url"
 _KEYS = (_BASE_URL, "credentials", "select", "settings")
+_CREDENTIAL_INSTRUCTION = "Pass credentials={{{name!r}: …}} to load()."
 _SELECT_KEYS = ("tags", "methods", "names", "paths", "deprecated", "read_only", "exclude")
 
 
@@ -74,6 +75,7 @@ def load_package(
     except CredentialsError as error:
         credentials = None  # what a traceback of this frame would show
         raise strip_traceback(error)  # noqa: B904 -- the same one
+    session.credentials.advice.instruction = _CREDENTIAL_INSTRUCTION
     info = DocumentInfo(
         skipped=index.SKIPPED, security_schemes=schemes, counts=lambda: {**index.COUNTS}
     )

@@ -233,6 +233,12 @@ async def test_settings_and_credentials_reach_the_wire(pets, recorder):
     assert refused.error["type"] == "invalid_input"
 
 
+async def test_a_missing_credential_names_the_function_that_takes_it(pets):
+    result = await pets.load().call("list_cats", {})
+
+    assert str(result).endswith("Pass credentials={'key': …} to load().")
+
+
 async def test_a_client_of_ones_own_is_used_and_stays_open(pets, recorder, library):
     async with library.AsyncClient(headers={"X-Own": "mine"}) as client:
         async with pets.load(base_url=recorder.url, client=client) as toolset:
