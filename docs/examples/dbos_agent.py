@@ -1,7 +1,7 @@
 """A step of a durable workflow (DBOS) that may run again, and whose write is sent once.
 
-`python dbos_agent.py URL ORDER`: the FastAPI application at URL has the operation `add_order`, which
-takes `pet` and recognises a repeated `Idempotency-Key`.
+`python dbos_agent.py URL ORDER`: the FastAPI application at URL has the operation `add_order`,
+which takes `pet` and recognises a repeated `Idempotency-Key`.
 """
 
 import asyncio
