@@ -64,14 +64,18 @@ _CREATED, _ACCEPTED = 201, 202
 
 
 class LongRunningOperation(NamedTuple):
-    """A long-running operation with its status URL; `outside` says why that is not requested.
+    """A long-running operation.
 
-    `result_url` is that of the result, where the response that began it named both.
+    Attributes:
+        state: What the API says of it, such as `running`.
+        url: The URL of its status; empty if none is known.
+        refusal: Why that URL is not requested.
+        result_url: The URL of its result, if the response that began it named both.
     """
 
     state: str = ""
     url: str = ""
-    outside: str = ""
+    refusal: str = ""
     result_url: str = ""
 
     def __bool__(self) -> bool:
@@ -199,7 +203,7 @@ class LongRunningReader:
                 state, str(resolve_api_url(str(place), self.url, self.server))
             )
         except InvalidUrlError as error:
-            return LongRunningOperation(state, outside=str(error))
+            return LongRunningOperation(state, refusal=str(error))
 
 
 def state_of(value: Any) -> str:
@@ -268,9 +272,9 @@ def _describe_operation(
         if arguments.isprintable() and len(arguments) <= _SHOWN:
             return f"The operation is still running: call {asker[0]} with {arguments}{pause}"
     place = operation.url.partition("://")[2].partition("/")[2]
-    if operation.outside:
+    if operation.refusal:
         return (
-            f"The operation is still running; its status URL is not requested: {operation.outside}"
+            f"The operation is still running; its status URL is not requested: {operation.refusal}"
         )
     is_shown = place.isprintable() and len(place) <= _SHOWN
     return (

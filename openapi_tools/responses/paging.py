@@ -38,19 +38,25 @@ _NONE = Paging("")
 
 
 class Step(NamedTuple):
-    """A way to the next page, by `arguments` that change or a `url`; neither where none is known.
+    """How to request the next page: by arguments or a URL; neither if that is not known.
 
-    A page is `CERTAIN`, `LIKELY` after a full one, or `POSSIBLE`; `linked` ones are named by the
-    response. It may be the same one again where the `first` number is not known.
+    Attributes:
+        arguments: The arguments that change.
+        url: The URL of the page.
+        certainty: Whether there is one: `CERTAIN`, `LIKELY` after a full page, or `POSSIBLE`.
+        refusal: Why it is not requested: its URL is not one of the API.
+        may_repeat: It may be the same page again, as the number of the first one is not known.
+        is_linked: The response named its URL.
+        shortfall: How many items came, if no argument requests more.
     """
 
     arguments: Mapping[str, Any] = {}
     url: str = ""
-    sure: int = CERTAIN
-    outside: str = ""
-    first: bool = False
-    linked: bool = False
-    shortfall: str = ""  # how many items came, where no argument asks for more
+    certainty: int = CERTAIN
+    refusal: str = ""
+    may_repeat: bool = False
+    is_linked: bool = False
+    shortfall: str = ""
 
 
 def search_value(expression: str, value: Any) -> Any:
@@ -69,10 +75,16 @@ def find_items(value: Any, paging: Paging | None) -> list[Any] | None:
 
 @dataclass(eq=False, slots=True)
 class PageReader:
-    """Finds the next page in a response; `step` is None after the last one.
+    """Finds the next page in a response.
 
-    The next page has to be below `server`; `hidden` names in its query are of credentials. Of
-    `linked` pages the last names none. Where an address was `followed`, arguments cannot say it.
+    Attributes:
+        arguments: The arguments of the request.
+        url: The URL of the request.
+        server: The base URL of the API, below which the next page has to be.
+        hidden: The names of credentials in queries, which are left out of URLs.
+        linked: The request's URL was named by a page; if this one names none, it is the last.
+        followed: The request's URL came from a response, so that `arguments` do not describe it.
+        step: How to request the next page, once a response was read; None after the last page.
     """
 
     operation: Operation
@@ -85,7 +97,7 @@ class PageReader:
     linked: bool = False
     followed: bool = False
     step: Step | None = None
-    total: int | None = None  # items in all, where the response says it
+    total: int | None = None  # items in all, if the response says it
     _value: Any = None
     _properties: dict[str, Any] = field(default_factory=dict)
 
@@ -129,7 +141,7 @@ class PageReader:
         last, names = fold_name(self._paging.next.rpartition(".")[2]), self._properties
         silent = last not in names if last else not any(map(page_names.NEXT_NAME.fullmatch, names))
         step = self._step_by_count(headers) if (silent or is_named) and not self.linked else None
-        return (step or Step())._replace(sure=CERTAIN) if flags or is_named else step
+        return (step or Step())._replace(certainty=CERTAIN) if flags or is_named else step
 
     def _next_values(self, headers: Mapping[str, str], *, has_more: bool) -> list[Any]:
         paging = self._paging
@@ -168,14 +180,14 @@ class PageReader:
             for name, value in self._properties.items()
         )
 
-    def _step_to_value(self, argument: str, value: Any, sure: int = CERTAIN) -> Step | None:
+    def _step_to_value(self, argument: str, value: Any, certainty: int = CERTAIN) -> Step | None:
         schema = property_schema(self.schema, argument) if argument else None
         if schema is None:
-            return None if self._paging.argument else Step(sure=sure)  # it is hidden
+            return None if self._paging.argument else Step(certainty=certainty)  # it is hidden
         taken = coerce_value(value, schema)
         if taken is None:
             return None
-        return Step(arguments_with(self.arguments, argument, taken), sure=sure)
+        return Step(arguments_with(self.arguments, argument, taken), certainty=certainty)
 
     def _find_shortfall(self, headers: Mapping[str, str]) -> Step | None:
         # Only on the first page: behind it, only the caller knows how many items came in all.
@@ -189,7 +201,7 @@ class PageReader:
         if not count or count != self._asked_size() or self._names_no_next_page(headers):
             return None
         shortfall = f"{count} items were returned, as many as requested; no argument requests more"
-        return Step(sure=LIKELY, shortfall=shortfall)
+        return Step(certainty=LIKELY, shortfall=shortfall)
 
     def _is_first(self) -> bool:
         paging = self._paging
@@ -225,10 +237,10 @@ class PageReader:
         try:
             url = resolve_api_url(target, self.url, self.server)
         except InvalidUrlError as error:
-            return Step(outside=str(error))
+            return Step(refusal=str(error))
         url = remove_pairs(url, self.hidden)
         changes = None if self.followed else self._argument_changes(url)
-        return Step(changes or {}, str(url), linked=True)
+        return Step(changes or {}, str(url), is_linked=True)
 
     def _argument_changes(self, url: httpx.URL) -> dict[str, Any] | None:
         properties = self.schema.get("properties", {})
@@ -271,17 +283,19 @@ class PageReader:
         done = count if start is None else (start - base) * (size or count)
         done = done + count if paging.style == "page" and start is not None else after - base
         if total is not None and (size or paging.style == "offset"):
-            sure = CERTAIN if done < total else 0
+            certainty = CERTAIN if done < total else 0
         else:
-            sure = self._likelihood(count, size, paging.size)
-        if paging.style == "page" and sure:
-            return self._step_to_page(after, sure, is_known=start is not None)
-        return self._step_to_value(paging.argument, after, sure) if sure else None
+            certainty = self._likelihood(count, size, paging.size)
+        if paging.style == "page" and certainty:
+            return self._step_to_page(after, certainty, is_known=start is not None)
+        return self._step_to_value(paging.argument, after, certainty) if certainty else None
 
-    def _step_to_page(self, number: int, sure: int = CERTAIN, *, is_known: bool) -> Step | None:
+    def _step_to_page(
+        self, number: int, certainty: int = CERTAIN, *, is_known: bool
+    ) -> Step | None:
         # The first page is 0 or 1: the response to `1` decides.
-        step = self._step_to_value(self._paging.argument, number if is_known else 1, sure)
-        return step._replace(first=not is_known) if step is not None else None
+        step = self._step_to_value(self._paging.argument, number if is_known else 1, certainty)
+        return step._replace(may_repeat=not is_known) if step is not None else None
 
     def _likelihood(self, count: int, size: int | None, argument: str) -> int:
         if size is None:
@@ -297,13 +311,15 @@ class PageReader:
         # Without pages, a larger size gives the first items again, and more.
         argument = self._paging.argument
         size, schema = self._number(argument), self._schema_of(argument)
-        sure = self._likelihood(count, size, argument)
-        if not sure or (size is not None and count < size):
-            return Step(sure=sure) if sure else None
+        certainty = self._likelihood(count, size, argument)
+        if not certainty or (size is not None and count < size):
+            return Step(certainty=certainty) if certainty else None
         double = 2 * max(count, size or 0)
         larger = min(double, int(schema.get("maximum", double)))
         return (
-            self._step_to_value(argument, larger, sure) if larger > count else Step(sure=POSSIBLE)
+            self._step_to_value(argument, larger, certainty)
+            if larger > count
+            else Step(certainty=POSSIBLE)
         )
 
     def _page_start(self) -> tuple[int | None, int]:
@@ -355,11 +371,11 @@ class PageReader:
 
 def describe_step(step: Step | None) -> str:
     """Return a step as a line for a model: words, numbers, and an address inside the API."""
-    if step is None or step.sure < LIKELY:
+    if step is None or step.certainty < LIKELY:
         return ""
-    if step.outside:
-        return f"Next page: not followed because {step.outside}"
-    label = "More" if step.sure == CERTAIN else "Perhaps more"
+    if step.refusal:
+        return f"Next page: not followed because {step.refusal}"
+    label = "More" if step.certainty == CERTAIN else "Perhaps more"
     if step.arguments:
         values = {name: dump_json_bytes(value).decode() for name, value in step.arguments.items()}
         if not all(_is_word(text) and "\\" not in text for text in values.values()):
@@ -367,7 +383,9 @@ def describe_step(step: Step | None) -> str:
         pairs = ", ".join(f"{name}={text}" for name, text in values.items())
         return f"{label}: call again with {pairs}"
     if not step.url:
-        usual = "there are more items; no argument requests them" if step.sure == CERTAIN else ""
+        usual = (
+            "there are more items; no argument requests them" if step.certainty == CERTAIN else ""
+        )
         shortfall = step.shortfall or usual
         return f"{label}: {shortfall}" if shortfall else ""
     place = step.url.partition("://")[2].partition("/")[2]

@@ -152,7 +152,7 @@ class PagedItems:
         options = CallOptions(
             address="" if changes else address,
             is_page=True,
-            is_linked=step is not None and step.linked,
+            is_linked=step is not None and step.is_linked,
         )
         result, reader = await call_named_tool(
             self._toolset,
@@ -195,7 +195,7 @@ class PagedItems:
         digest = hashlib.blake2b(dump_json_bytes(items), digest_size=16).digest()
         self._step = next_step
         # Servers disagree whether the first page is number 0 or 1.
-        if step is not None and step.first and digest == self._digests[0]:
+        if step is not None and step.may_repeat and digest == self._digests[0]:
             return []
         # A server that ignores the argument sends the same page for ever.
         if items and digest in self._digests and not self._grows:
@@ -222,10 +222,10 @@ class PagedItems:
             elif self.items == self._limits.max_items:
                 self._stop("max_items", paging.describe_step(step))
             # An address elsewhere may be an attacker's, and gets no credentials.
-            elif step.outside:
-                self._stop("outside", f"the next page is not requested: {step.outside}")
+            elif step.refusal:
+                self._stop("outside", f"the next page is not requested: {step.refusal}")
             elif not step.arguments and not step.url:
-                verb = "are" if step.sure > paging.LIKELY else "may be"
+                verb = "are" if step.certainty > paging.LIKELY else "may be"
                 message = f"there {verb} more items, but no argument requests them"
                 self._stop("no_way", step.shortfall or message)
             elif key in self._requested:
