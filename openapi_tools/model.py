@@ -19,10 +19,10 @@ class _Value:
     __slots__ = ()
 
     def __repr__(self) -> str:
-        shown = (
+        arguments = (
             f"{name}={value!r}" if name else repr(value) for name, value in self.iter_arguments()
         )
-        return f"{type(self).__name__}({', '.join(shown)})"
+        return f"{type(self).__name__}({', '.join(arguments)})"
 
     def iter_arguments(self) -> Iterator[tuple[str, Any]]:
         """Yield name, empty if positional, and value of each argument that is not its default."""

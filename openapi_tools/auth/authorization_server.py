@@ -241,7 +241,7 @@ class Endpoints:
         if url := getattr(self._config, field_name):
             return self._check_url(url, title)
         # Metadata come from the authorization server itself; the document may be out of date,
-        # or somebody else's. So a secret goes to the document's URL only where there are no
+        # or somebody else's. So a secret goes to the document's URL only if the server has no
         # metadata.
         url = "" if is_secret and self.discovery_url else declared
         if self.discovery_url:
@@ -252,10 +252,12 @@ class Endpoints:
             )
         url = self._check_url(channel.resolve(url), title)
         if is_secret and not self._config.openid_connect_url and not channel.is_allowed(url):
-            there, here = origin_of(url), channel.api_origin
-            reason = f"the document names a token endpoint at {there}, but its credentials are for "
-            reason += f"{here}; nothing was sent. To allow it, set OAuth2(token_url=…) or "
-            reason += f"Settings(credential_origins=({here!r}, {there!r}))."
+            endpoint_origin, api_origin = origin_of(url), channel.api_origin
+            reason = (
+                f"the document names a token endpoint at {endpoint_origin}, but its credentials "
+                f"are for {api_origin}; nothing was sent. To allow it, set OAuth2(token_url=…) or "
+                f"Settings(credential_origins=({api_origin!r}, {endpoint_origin!r}))."
+            )
             raise scheme_error(self._name, reason)
         return url
 
@@ -282,8 +284,10 @@ class Endpoints:
             raise scheme_error(self._name, f"{at} returned {reply.status} instead of its metadata.")
         issuer = _string_or_empty(reply.properties.get("issuer"))
         if not is_protected(issuer) or url not in metadata_urls(issuer):
-            shown = repr(excerpt(issuer, 100)) if issuer else "none"
-            reason = f"the metadata at {at} has the issuer {shown}, which does not match its URL "
+            issuer_text = repr(excerpt(issuer, 100)) if issuer else "none"
+            reason = (
+                f"the metadata at {at} has the issuer {issuer_text}, which does not match its URL "
+            )
             reason += "(OpenID Connect Discovery, section 4.3); set OAuth2(token_url=…)."
             raise scheme_error(self._name, reason)
 

@@ -140,11 +140,11 @@ class Login:
         redirect_uri: str,
     ) -> StoredToken:
         """Return the token for the code in a response that came to `redirect_uri`."""
-        self._redactor.learn(verifier.reveal(), passing=True)
+        self._redactor.learn(verifier.reveal(), temporary=True)
         self._check_issuer(plan, response.issuer)
         if response.code is None:
             raise scheme_error(self._name, f"the authorization server refused: {response.error}.")
-        self._redactor.learn(response.code.reveal(), passing=True)
+        self._redactor.learn(response.code.reveal(), temporary=True)
         code_parameters = {"code": response.code, "code_verifier": verifier}
         endpoint, url = TokenEndpoint(plan.config, self._redactor), plan.config.token_url
         token = await endpoint.request_token(
@@ -178,7 +178,7 @@ class Login:
         endpoint = TokenEndpoint(config, self._redactor)
         endpoint.raise_for_error(reply, url)
         code, device_code = self._read_device_code(reply)
-        self._redactor.learn(code.reveal(), passing=True)
+        self._redactor.learn(code.reveal(), temporary=True)
         show(device_code)
         # `expires_in` is required (RFC 8628, section 3.2), but not every server sends it.
         seconds = read_seconds(reply.properties.get("expires_in"), largest=86400.0) or 1800.0

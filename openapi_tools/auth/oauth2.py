@@ -293,12 +293,12 @@ def choose_flow(config: OAuth2, scheme: SecurityScheme, name: str) -> str | None
 
 
 def _infer_flow(config: OAuth2, scheme: SecurityScheme, name: str) -> str | None:
-    named = bool(config.token_url)
+    has_token_url = bool(config.token_url)
     if config.username:
-        if PASSWORD in scheme.flows or named:
+        if PASSWORD in scheme.flows or has_token_url:
             return PASSWORD
         raise _scheme_error(name, "has no password flow in the document; to use it, set token_url.")
-    is_own = CLIENT_CREDENTIALS in scheme.flows or named or scheme.type == "openIdConnect"
+    is_own = CLIENT_CREDENTIALS in scheme.flows or has_token_url or scheme.type == "openIdConnect"
     is_own = is_own or bool(config.openid_connect_url)
     if config.client_secret is None or not is_own:
         return None

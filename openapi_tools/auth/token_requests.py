@@ -77,7 +77,7 @@ class TokenEndpoint:
         if isinstance(token, str):
             reason = f"the response of the token endpoint at {origin_of(url)} {token}."
             raise CallError("protocol", reason, retryable=False)
-        self._redactor.learn(*token.secrets(), passing=True)
+        self._redactor.learn(*token.secrets(), temporary=True)
         channel.learn(*token.secrets())
         return token
 

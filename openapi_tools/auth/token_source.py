@@ -291,7 +291,7 @@ class TokenSource:
         stored = await self._load_stored(channel)
         if stored is not None and (token is None or stored.token.issued_at > token.issued_at):
             token = stored.token
-            self._redactor.learn(*token.secrets(), passing=True)
+            self._redactor.learn(*token.secrets(), temporary=True)
             channel.learn(*token.secrets())
         refused = self._refused_refresh
         # Only the refresh token that was refused; a newer one, of a login meanwhile, is tried

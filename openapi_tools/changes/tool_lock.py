@@ -318,8 +318,10 @@ def _advice(lock: ToolLock, name: str = "") -> str:
     if lock.is_package:
         return "A person must review it, then generate the package again."
     option = "" if lock.path.name == LOCK_NAME else f" --lock {lock.path.name}"
-    named = f" {name}" if name else ""
-    return f"A person must review it, then run `openapi-tools lock SPEC{named}{option} --accept`."
+    argument = f" {name}" if name else ""
+    return (
+        f"A person must review it, then run `openapi-tools lock SPEC{argument}{option} --accept`."
+    )
 
 
 def describe_lock_change(change: LockChange) -> str:

@@ -89,15 +89,16 @@ class _CodeMode:
 
     def _find_functions(self, query: str) -> str:
         names, tools = dict.fromkeys(query.split()), self._functions.tools
-        named = [tools[name] for name in names] if names.keys() <= tools.keys() else []
+        requested = [tools[name] for name in names] if names.keys() <= tools.keys() else []
         sections = [
-            describe_tool(each, self._toolset.producers(each.name)) for each in named[:_DESCRIBED]
+            describe_tool(each, self._toolset.producers(each.name))
+            for each in requested[:_DESCRIBED]
         ]
         if sections and "_" in query:  # a name of one word may be meant as a search term
             return "\n\n".join(sections)
         if hits := self._toolset.search(query, _HITS):
-            odd = [hit.tool.name for hit in hits if self._functions.needs_call(hit.tool)]
-            notes = [f"# {name}: call({json.dumps(name)}, {{…}})" for name in odd]
+            call_only = [hit.tool.name for hit in hits if self._functions.needs_call(hit.tool)]
+            notes = [f"# {name}: call({json.dumps(name)}, {{…}})" for name in call_only]
             sections.append("\n".join([write_stubs(hits, python=True), *notes]))
         return "\n\n".join(sections) or "No function matches; try other words."
 

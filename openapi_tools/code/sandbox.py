@@ -278,8 +278,12 @@ def _async_for_edits(line: Line) -> Iterator[Edit]:
         start = _find_end(line, index + 2, depth, ("in",))
         end = _find_end(line, start + 1, depth, (":", "async", "for", "if"))
         if end > start + 1:
-            same = follower.start[0] == token.start[0]
-            yield token.start, follower.start[1] - token.start[1] if same else len("async"), ""
+            is_same_line = follower.start[0] == token.start[0]
+            yield (
+                token.start,
+                follower.start[1] - token.start[1] if is_same_line else len("async"),
+                "",
+            )
             if line[start + 1][0].string != "await":
                 yield line[start][0].end, 0, " await ("
                 yield line[end - 1][0].end, 0, ")"

@@ -282,8 +282,10 @@ def _is_replaceable(root: Path, paths: Collection[str]) -> bool:
         return True
     is_owned = not hasattr(os, "geteuid") or root.stat().st_uid == os.geteuid()
     with suppress(OSError):  # a shell may use the working folder and all above it
-        here = Path.cwd()
-        is_owned = is_owned and not any(place.samefile(root) for place in (here, *here.parents))
+        working_folder = Path.cwd()
+        is_owned = is_owned and not any(
+            place.samefile(root) for place in (working_folder, *working_folder.parents)
+        )
     if not is_owned:
         return False
     files = {root / path for path in paths}

@@ -60,14 +60,14 @@ def write_files(
     """Make a folder hold these generated files, all or none; `force` replaces edited ones."""
     with _translate_system_errors(output):
         target = _read_target(output, files, manifest)
-        above, beside = target.root.parent, f".{target.root.name[:40]}{STAGING}"
-        with _make_parents(above), lock_folder(above) as is_locked:
-            _clear_staging_folders(above, beside, is_locked=is_locked)
+        parent, staging_prefix = target.root.parent, f".{target.root.name[:40]}{STAGING}"
+        with _make_parents(parent), lock_folder(parent) as is_locked:
+            _clear_staging_folders(parent, staging_prefix, is_locked=is_locked)
             changes = output_state.plan_changes(target)
             _check_permitted(target, changes, force=force)
             has_changes = changes.written or changes.removed
             if has_changes and not (
-                changes.whole and _try_to_replace_folder(target, changes, beside)
+                changes.whole and _try_to_replace_folder(target, changes, staging_prefix)
             ):
                 _replace_files(target, changes)
             # Last: a staging folder tells the next run which files are generated.
@@ -137,9 +137,9 @@ def _check_unchanged(target: OutputTarget, changes: FileChanges) -> None:
         raise OutputError(reason, path=str(target.root))
 
 
-def _try_to_replace_folder(target: OutputTarget, changes: FileChanges, beside: str) -> bool:
+def _try_to_replace_folder(target: OutputTarget, changes: FileChanges, staging_prefix: str) -> bool:
     try:
-        with _staging_folder(target.root.parent, beside) as stage:
+        with _staging_folder(target.root.parent, staging_prefix) as stage:
             _replace_folder(target, changes, stage / "new")
     except OSError:
         # The folder above may be closed, the folder a mount point, the system without a swap.

@@ -94,9 +94,9 @@ class ToolTable(Table):
     def create_shape(self, prefix: str) -> ToolShape:
         """Return the table as a shape, with the prefix before a new name."""
         kinds = (self.media_type,) if isinstance(self.media_type, str) else self.media_type
-        same = ("description", "hide", "fixed", "defaults", "timeout", "wait")
+        names = ("description", "hide", "fixed", "defaults", "timeout", "wait")
         return ToolShape(
-            **{name: getattr(self, name) for name in same},
+            **{name: getattr(self, name) for name in names},
             name=prefix + self.name if self.name else "",
             arguments={n: ArgumentShape(a.name, a.description) for n, a in self.arguments.items()},
             hints=self._hints(),

@@ -134,13 +134,13 @@ def _describe_argument(part: Any, name: str, shape: ToolShape) -> Any:
 def shape_operation(operation: Operation, shape: ToolShape) -> Operation:
     """Return an operation with the user's shape of its calls and responses."""
     # A hidden argument with a value is still sent.
-    gone = frozenset(shape.hide) - shape.fixed.keys() - shape.defaults.keys()
+    removed_names = frozenset(shape.hide) - shape.fixed.keys() - shape.defaults.keys()
     defaults = {shape.new_name(name): value for name, value in shape.defaults.items()}
     paging = shape.paging or operation.paging
     return replace(
         operation,
-        parameters=_rename_parts(operation.parameters, shape, gone),
-        body=None if operation.body is None else _shape_body(operation.body, shape, gone),
+        parameters=_rename_parts(operation.parameters, shape, removed_names),
+        body=None if operation.body is None else _shape_body(operation.body, shape, removed_names),
         fixed={**operation.fixed, **shape.fixed},
         defaults={**operation.defaults, **defaults},
         hints={**operation.hints, **shape.hints},
@@ -152,21 +152,23 @@ def shape_operation(operation: Operation, shape: ToolShape) -> Operation:
 
 
 def _rename_parts(
-    parts: tuple[Any, ...], shape: ToolShape, gone: Collection[str] = ()
+    parts: tuple[Any, ...], shape: ToolShape, removed_names: Collection[str] = ()
 ) -> tuple[Any, ...]:
-    kept = (part for part in parts if part.argument not in gone)
-    return tuple(replace(part, argument=shape.new_name(part.argument)) for part in kept)
+    remaining = (part for part in parts if part.argument not in removed_names)
+    return tuple(replace(part, argument=shape.new_name(part.argument)) for part in remaining)
 
 
-def _shape_body(body: RequestBody, shape: ToolShape, gone: Collection[str]) -> RequestBody | None:
-    if body.argument in gone:
+def _shape_body(
+    body: RequestBody, shape: ToolShape, removed_names: Collection[str]
+) -> RequestBody | None:
+    if body.argument in removed_names:
         return None
     return replace(
         body,
         argument=shape.new_name(body.argument),
-        properties=_rename_parts(body.properties, shape, gone),
+        properties=_rename_parts(body.properties, shape, removed_names),
         encodings=tuple(
-            replace(part, headers=_rename_parts(part.headers, shape, gone))
+            replace(part, headers=_rename_parts(part.headers, shape, removed_names))
             for part in body.encodings
         ),
         choice=shape.new_name(body.choice),

@@ -72,10 +72,10 @@ def find_confusions(toolset: Toolset) -> Confusions:
     search = cache(partial(_search, toolset))
     for tool in tools:
         rankings = _rank_by_own_words(tool, search)
-        near = {name for names in rankings for name in names} - {tool.name}
-        if len(near) >= _SEARCH_RESULTS and not any(tool.name in names for names in rankings):
+        neighbours = {name for names in rankings for name in names} - {tool.name}
+        if len(neighbours) >= _SEARCH_RESULTS and not any(tool.name in names for names in rankings):
             unreachable[tool.name] = rankings[0]
-        for name in near:
+        for name in neighbours:
             if _are_alike(words[tool.name], words[name], rarity):
                 confusable.setdefault(tool.name, set()).add(name)
                 confusable.setdefault(name, set()).add(tool.name)

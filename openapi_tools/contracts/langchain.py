@@ -237,28 +237,28 @@ class _SchemaInliner:
 
     def _inline_reference(self, schema: dict[str, Any], path: str) -> dict[str, Any]:
         name = schema["$ref"].removeprefix("#/$defs/")
-        beside = omit_keys(schema, ["$ref"])
+        siblings = omit_keys(schema, ["$ref"])
         if name in self._open_references or self._parts_left <= 0:
-            return self._cut_reference(name, beside)
+            return self._cut_reference(name, siblings)
         self._open_references[name] = path
         inlined = self._inline_property(self._definitions[name], path)
         del self._open_references[name]
-        siblings = self.inline(beside, path)
-        if beside.keys() <= _WORDS:
-            return {**inlined, **siblings}
-        return {"allOf": [inlined], **siblings}
+        inlined_siblings = self.inline(siblings, path)
+        if siblings.keys() <= _WORDS:
+            return {**inlined, **inlined_siblings}
+        return {"allOf": [inlined], **inlined_siblings}
 
-    def _cut_reference(self, name: str, beside: dict[str, Any]) -> dict[str, Any]:
+    def _cut_reference(self, name: str, siblings: dict[str, Any]) -> dict[str, Any]:
         self._cuts += 1
         definition, first = self._definitions[name], self._open_references.get(name)
         kind = definition.get("type") if isinstance(definition, dict) else None
         annotations = {
             key: part
-            for key, part in beside.items()
+            for key, part in siblings.items()
             if key in _WORDS and not _misleads_langchain(part)
         }
-        same = f"Takes the same values as `{first}`." if first else ""
-        parts = (annotations.pop("description", ""), same)
+        hint = f"Takes the same values as `{first}`." if first else ""
+        parts = (annotations.pop("description", ""), hint)
         description = " ".join(part for part in parts if part)
         stub = {"type": kind} if kind is not None else {}
         return {**stub, **({"description": description} if description else {}), **annotations}

@@ -43,7 +43,7 @@ _KEY_SCHEMA = {
 def describe_tool(tool: OperationTool, memory: Memory) -> dict[str, Any]:
     """Return a tool as the protocol's `Tool`; `memory` is shared by the tools of a list."""
     description, schema = write_brief_definition(
-        tool, "mcp", beside=_LONGEST_TITLE + len('"title": "", ')
+        tool, "mcp", extra_bytes=_LONGEST_TITLE + len('"title": "", ')
     )
     if takes_key_argument(tool):
         properties = {**schema.get("properties", {}), IDEMPOTENCY_ARGUMENT: _KEY_SCHEMA}

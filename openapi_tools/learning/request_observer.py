@@ -131,7 +131,7 @@ class RequestObserver:
         exchange: RecordedExchange,
         sent_names: frozenset[str],
     ) -> None:
-        named = find_faulty_arguments(exchange.body, tool.operation)
+        faulty_arguments = find_faulty_arguments(exchange.body, tool.operation)
         required = set(as_list(tool.input_schema.get("required")))
         wire_names = {
             each.argument: each.name
@@ -140,7 +140,7 @@ class RequestObserver:
         }
         if tool.operation.body is not None:
             wire_names |= {each.argument: each.name for each in tool.operation.body.properties}
-        for pointer in named.values():
+        for pointer in faulty_arguments.values():
             argument = pointer.removeprefix("/")
             name = wire_names.get(argument)
             if name is not None and argument not in required and name not in sent_names:

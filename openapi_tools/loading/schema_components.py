@@ -110,11 +110,11 @@ def target_name(reference: Mapping[str, Any]) -> str:
 
 def find_uses(schema: Node) -> Uses:
     """Return the names of the definitions that a converted schema refers to directly."""
-    here: list[Any] = [schema]
-    below: list[Any] = []
-    in_place = _collect_names(here, below)
-    every = in_place | _collect_names(below, below)
-    return Uses(frozenset(every), frozenset(in_place), len(here) + len(below))
+    nodes: list[Any] = [schema]
+    nested_nodes: list[Any] = []
+    in_place = _collect_names(nodes, nested_nodes)
+    every = in_place | _collect_names(nested_nodes, nested_nodes)
+    return Uses(frozenset(every), frozenset(in_place), len(nodes) + len(nested_nodes))
 
 
 def _collect_names(nodes: list[Any], below: list[Any]) -> set[str]:
@@ -183,8 +183,8 @@ def _drop_references(schema: Any, names: set[str]) -> Any:
     for key in out.keys() & IN_PLACE_KEYWORDS:
         value = out[key]
         if isinstance(value, list):
-            alone = [{"$ref": f"#/$defs/{name}"} for name in names]
-            parts = [_drop_references(part, names) for part in value if part not in alone]
+            bare_references = [{"$ref": f"#/$defs/{name}"} for name in names]
+            parts = [_drop_references(part, names) for part in value if part not in bare_references]
             out[key] = parts or [{}]
         elif key == "dependentSchemas":
             out[key] = {name: _drop_references(part, names) for name, part in value.items()}
@@ -279,10 +279,10 @@ def _drop_lost_references(schema: Any, kept: Node) -> Any:
     return transform_schemas(schema, edit)
 
 
-def _prune_schema(schema: Any, depth: int, gone: frozenset[str] = _CUT) -> Any:
+def _prune_schema(schema: Any, depth: int, keywords: frozenset[str] = _CUT) -> Any:
     if depth == 0 or not isinstance(schema, dict):
         return schema if depth else {}
-    part = remove_keywords(schema, gone)
+    part = remove_keywords(schema, keywords)
     return map_subschemas(part, lambda inner, _: _prune_schema(inner, depth - 1, _WORDS | _CUT))
 
 

@@ -192,16 +192,16 @@ def write_brief_definition(
     profile: str = "mcp",
     write: Callable[[Schema], Schema] | None = None,
     *,
-    beside: int = 0,
+    extra_bytes: int = 0,
     memory: Memory | None = None,
 ) -> tuple[str, Schema]:
-    """Return a tool's description and schema for a coordinator that adds `beside` bytes.
+    """Return a tool's description and schema for a coordinator that adds `extra_bytes`.
 
     Tools of one document may share a memory.
     """
     try:
         limits = limits_of(tool)
-        limits = limits._replace(max_bytes=limits.max_bytes and limits.max_bytes - beside)
+        limits = limits._replace(max_bytes=limits.max_bytes and limits.max_bytes - extra_bytes)
         writer = _DefinitionWriter(tool, profile, memory or Memory(), limits, write)
         value = writer.write().value
     except (CannotExpress, *_FAULTS):

@@ -265,8 +265,10 @@ class SchemaShaper:
         values: list[Any] = []
         legend: list[str] = []
         for form in forms:
-            beside = {key: limit for key, limit in form.items() if key not in BY_VALUE}
-            fitting = [v for v in form["enum"] if not beside or self._fits(beside, v)]
+            other_keywords = {key: limit for key, limit in form.items() if key not in BY_VALUE}
+            fitting = [
+                v for v in form["enum"] if not other_keywords or self._fits(other_keywords, v)
+            ]
             values += fitting
             meaning = form.get("description") or form.get("title")
             if len(forms) > 1 and len(fitting) == 1 and meaning not in (None, fitting[0]):

@@ -106,8 +106,8 @@ def _add_type(node: Any, root: Schema) -> Any:
 def _inline_target(node: Any, root: Schema) -> Any:
     reference = _reference_of(node)
     target = find_target({"$ref": reference}, root) if reference else {}
-    beside = omit_keys(node, ["anyOf", "$ref"]) if reference else {}  # also `nullable` of Gemini
-    return {**target, **beside} if "type" in target else node
+    siblings = omit_keys(node, ["anyOf", "$ref"]) if reference else {}  # also `nullable` of Gemini
+    return {**target, **siblings} if "type" in target else node
 
 
 def _reference_of(node: Any) -> str:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from openapi_tools.redaction.marked_schemas import MarkedSchema
 
 # Access tokens live for minutes; the last ones may still be in a log line or an error.
-_PASSING = 32
+_MOST_TEMPORARY = 32
 _LARGEST = 10**100
 _DEEPEST = 60  # levels of data
 # Loggers whose records may hold secrets; filters are not inherited.
@@ -79,32 +79,32 @@ class Redactor:
     """Replaces known secrets, also those of its parent, by `***`."""
 
     _parent: Redactor | None = None
-    _kept: frozenset[bytes] = frozenset()
-    _passing: tuple[frozenset[bytes], ...] = ()
+    _permanent_forms: frozenset[bytes] = frozenset()
+    _temporary_forms: tuple[frozenset[bytes], ...] = ()
 
     @classmethod
     def for_exchange(cls, secrets: Collection[str]) -> Redactor:
         """Return a redactor of the secrets of one exchange, which no log record is searched for."""
-        return cls(_kept=frozenset[bytes]().union(*map(forms_of, secrets)))
+        return cls(_permanent_forms=frozenset[bytes]().union(*map(forms_of, secrets)))
 
     def __bool__(self) -> bool:
-        return bool(self._kept or self._passing or self._parent)
+        return bool(self._permanent_forms or self._temporary_forms or self._parent)
 
     def for_call(self) -> Redactor:
         """Return a redactor that also learns the secrets of a single call."""
         return Redactor(self)
 
-    def learn(self, *secrets: str, passing: bool = False) -> None:
-        """Learn secrets of four characters and more; of `passing` ones the last 32 are kept."""
+    def learn(self, *secrets: str, temporary: bool = False) -> None:
+        """Learn secrets of four characters and more; of `temporary` ones the last 32 are kept."""
         new_forms = [forms_of(s) for s in dict.fromkeys(secrets) if len(s) >= SHORTEST]
         if not new_forms:
             return
         # Each assignment is atomic for readers in other threads.
-        if passing:
-            earlier = (forms for forms in self._passing if forms not in new_forms)
-            self._passing = (*earlier, *new_forms)[-_PASSING:]
+        if temporary:
+            earlier = (forms for forms in self._temporary_forms if forms not in new_forms)
+            self._temporary_forms = (*earlier, *new_forms)[-_MOST_TEMPORARY:]
         else:
-            self._kept = self._kept.union(*new_forms)
+            self._permanent_forms = self._permanent_forms.union(*new_forms)
         with _guard:
             _watched.add(self)
         for name in _LOGGERS:
@@ -121,7 +121,7 @@ class Redactor:
     def forms(self) -> frozenset[bytes]:
         """Return every form of the secrets."""
         above = frozenset() if self._parent is None else self._parent.forms()
-        return above.union(self._kept, *self._passing)
+        return above.union(self._permanent_forms, *self._temporary_forms)
 
     def text(self, text: str) -> str:
         """Return a string without the secrets."""

@@ -169,9 +169,9 @@ def find_tool_for_url(
     """Return the tool whose GET operation requests a URL, and the arguments for it."""
     base = server.partition("://")[2].partition("/")[2].rstrip("/")
     path = url.raw_path.partition(b"?")[0].decode("ascii").removeprefix(f"/{base}" if base else "")
-    near = (t for t in tools if t.method == "GET" and t.path.count("/") == path.count("/"))
+    candidates = (t for t in tools if t.method == "GET" and t.path.count("/") == path.count("/"))
     # Concrete paths first: `/users/me` before `/users/{id}` (OpenAPI 3.1.2, Paths Object).
-    for tool in sorted(near, key=lambda tool: tool.path.count("{")):
+    for tool in sorted(candidates, key=lambda tool: tool.path.count("{")):
         before, values = next(match_path(tool.path, path), ("/", list[str]()))
         is_same = before == "" and all(values)
         arguments = _match_arguments(tool, values, url) if is_same else None

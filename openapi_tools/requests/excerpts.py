@@ -284,11 +284,11 @@ def _excerpt_string(value: str, space: int) -> str:
 
 def _masked_beginning(text: str, length: int) -> tuple[str, int]:
     # Masked before it is cut, with some characters behind the cut: half a secret is not found.
-    near = text[: length + _OVERLAP]
-    masked = redact_data(near)
-    is_cut = len(near) < len(text)
+    window = text[: length + _OVERLAP]
+    masked = redact_data(window)
+    is_cut = len(window) < len(text)
     beginning = _fitting_beginning(masked[:-_OVERLAP] if is_cut else masked, length)
-    return beginning, len(masked) - len(beginning) + len(text) - len(near)
+    return beginning, len(masked) - len(beginning) + len(text) - len(window)
 
 
 def _fitting_beginning(text: str, length: int) -> str:

@@ -180,17 +180,18 @@ def _nest_arguments(call_arguments: dict[str, Any]) -> dict[str, Any]:
         except (ValueError, RecursionError) as error:
             reason = f"it must be an object, but the string is not JSON ({error})."
             raise InputError(reason, pointer="/arguments") from None
-    beside = {name: value for name, value in call_arguments.items() if name not in _CALL}
-    if not beside and (arguments is None or arguments is call_arguments.get("arguments")):
+    direct_arguments = {name: value for name, value in call_arguments.items() if name not in _CALL}
+    if not direct_arguments and (arguments is None or arguments is call_arguments.get("arguments")):
         return call_arguments
     if arguments is not None and not isinstance(arguments, dict):
         return call_arguments
-    if twice := [name for name in beside if name in (arguments or {})]:
+    if duplicates := [name for name in direct_arguments if name in (arguments or {})]:
         raise InputError(
-            "it is passed both as an argument and in `arguments`.", pointer=f"/arguments/{twice[0]}"
+            "it is passed both as an argument and in `arguments`.",
+            pointer=f"/arguments/{duplicates[0]}",
         )
     call_properties = {name: value for name, value in call_arguments.items() if name in _CALL}
-    return {**call_properties, "arguments": {**beside, **(arguments or {})}}
+    return {**call_properties, "arguments": {**direct_arguments, **(arguments or {})}}
 
 
 def closed_object(properties: dict[str, Any], required: str) -> dict[str, Any]:

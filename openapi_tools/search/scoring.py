@@ -55,13 +55,13 @@ class Scorer:
         return [(number, 1.0, zip(tools, scores, strict=True)) for number, tools, scores in scored]
 
     def _find_term(self, term: str) -> list[Postings]:
-        there = [
+        postings = [
             (number, index, place)
             for number, index in enumerate(self._indexes)
             if (place := index.find(term))
         ]
-        rarity = self._rarity(sum(place.stop - place.start for *_, place in there))
-        return [(number, rarity, index.shares(place)) for number, index, place in there]
+        rarity = self._rarity(sum(place.stop - place.start for *_, place in postings))
+        return [(number, rarity, index.shares(place)) for number, index, place in postings]
 
     def _rarity(self, count: int) -> float:
         # The `1 +` keeps a term that most tools have from counting against them.
@@ -74,9 +74,9 @@ class Scorer:
         limit = self._rarity(_count_tools(exact)) if exact else math.inf
         best = {number: _scale(shares, limit) for number, shares in exact.items()}
         for synonym in concept.synonyms:
-            there = self._find_together(synonym)
-            weight = _SYNONYM * min(self._rarity(_count_tools(there)), limit)
-            for number, shares in _drop_weak(there).items():
+            matches = self._find_together(synonym)
+            weight = _SYNONYM * min(self._rarity(_count_tools(matches)), limit)
+            for number, shares in _drop_weak(matches).items():
                 scores = best.setdefault(number, {})
                 for tool, score in _scale(shares, weight).items():
                     scores[tool] = max(scores.get(tool, 0.0), score)
@@ -86,16 +86,16 @@ class Scorer:
         ]
 
     def _find_together(self, terms: tuple[str, ...]) -> dict[int, dict[int, float]]:
-        there: dict[int, dict[int, float]] = {}
+        scores_by_index: dict[int, dict[int, float]] = {}
         for number, index in enumerate(self._indexes):
             parts = [dict(index.shares(place)) for term in terms if (place := index.find(term))]
             if len(parts) == len(terms):
-                there[number] = {
+                scores_by_index[number] = {
                     tool: min(part[tool] for part in parts)
                     for tool in parts[0]
                     if all(tool in part for part in parts)
                 }
-        return there
+        return scores_by_index
 
 
 def _count_tools(shares_by_index: dict[int, dict[int, float]]) -> int:

@@ -380,6 +380,6 @@ def _claim_matches(claims: Mapping[str, Any], path: str, expected: str | tuple[s
     value: Any = claims
     for part in [path] if path in claims else path.split("."):
         value = value.get(part) if isinstance(value, Mapping) else None
-    held = value if isinstance(value, list) else [value]
-    texts = {text for text in held if isinstance(text, str)}
+    values = value if isinstance(value, list) else [value]
+    texts = {text for text in values if isinstance(text, str)}
     return not texts.isdisjoint([expected] if isinstance(expected, str) else expected)

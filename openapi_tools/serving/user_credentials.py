@@ -267,7 +267,7 @@ class UserTokens:
         endpoints = Endpoints(config, identity.declared, identity.scheme)
         url = await endpoints.find_token_url(channel, None, refresh=grant_type == "refresh_token")
         redactor = Redactor()
-        redactor.learn(*config.secrets(), self._user.token.reveal(), passing=True)
+        redactor.learn(*config.secrets(), self._user.token.reveal(), temporary=True)
         token = await TokenEndpoint(config, redactor).request_token(
             channel,
             url,

@@ -287,7 +287,7 @@ class Logins:
             sender, bounds = identity.session.sender, identity.session.home_policy()
             config, declared = identity.config, identity.declared
         async with sender.attempts("the login") as attempts:
-            learn = partial(identity.session.redactor.learn, passing=True)
+            learn = partial(identity.session.redactor.learn, temporary=True)
             channel = Channel.for_call(attempts.transport, bounds, learn)
             login = Login(config, declared, name=identity.scheme, channel=channel)
             plan = await login.make_plan(device=False)

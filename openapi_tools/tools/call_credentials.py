@@ -46,7 +46,7 @@ async def resolve_credentials(
     session = endpoint.session
 
     def learn(*secrets: str) -> None:
-        session.redactor.learn(*secrets, passing=True)
+        session.redactor.learn(*secrets, temporary=True)
         call.redactor.learn(*secrets)  # the session keeps the newest ones only
 
     def open_channel() -> Channel:

@@ -48,8 +48,8 @@ _NAME = 40.0
 _MATCH = 55.0
 # `multipleOf` divides fractions of any size, since 0.3 is a multiple of 0.1.
 _DIVISION = 10_000.0
-_ODD = 300.0  # the extra cost of a number that no machine word holds
-_MOST_ODD = 100  # in an array of different items: all of them have the same hash
+_EXTREME_COST = 300.0  # the extra cost of a number that no machine word holds
+_MOST_EXTREMES = 100  # in an array of different items: all of them have the same hash
 _MOST_FRAMES = 10_000.0  # schemas that call each other; the validator's stack ends at some 80,000
 _MOST_STEPS = 50_000
 _LARGEST = 2.0**53
@@ -95,17 +95,17 @@ def pattern_size(pattern: str) -> int:
 
 
 class ValueSize(NamedTuple):
-    """The size of a value: values and names, characters, odd numbers, values at each depth."""
+    """The size of a value: values and names, characters, extreme numbers, values at each depth."""
 
     values: int
     characters: int
-    odd: int
+    extremes: int
     levels: list[int]
 
 
 def measure_value(value: Any) -> ValueSize:
     """Measure a JSON-native value."""
-    names = characters = odd = 0
+    names = characters = extremes = 0
     levels: list[int] = []
     level = [value]
     while level:
@@ -121,14 +121,14 @@ def measure_value(value: Any) -> ValueSize:
                 inner += part.values()
             elif kind is list:
                 inner += part
-            elif is_odd(part):
-                odd += 1
+            elif is_extreme(part):
+                extremes += 1
         level = inner
-    return ValueSize(names + sum(levels), characters, odd, levels)
+    return ValueSize(names + sum(levels), characters, extremes, levels)
 
 
-def is_odd(value: Any) -> bool:
-    """Return whether a value is a number that no machine word holds."""
+def is_extreme(value: Any) -> bool:
+    """Return whether a value is a number too large or too small for a machine word."""
     if not isinstance(value, int | float) or not value:
         return False
     return not _SMALLEST <= abs(value) < _LARGEST
@@ -153,11 +153,11 @@ class PricedValidator:
         if self.validator is None:
             return False
         is_unique, frames, per_value, per_character = self._price
-        if is_unique and size.odd > _MOST_ODD:
+        if is_unique and size.extremes > _MOST_EXTREMES:
             return False
         if frames * len(size.levels) > _MOST_FRAMES:
             return False
-        price = per_value * (size.values + size.odd * _ODD)
+        price = per_value * (size.values + size.extremes * _EXTREME_COST)
         return price + per_character * size.characters <= _AT_ONCE
 
     @cached_property
@@ -220,7 +220,7 @@ def _value_price(node: Node) -> float:
         price += len(node.get(keyword, ())) * _NAME
     price += len(node.get("patternProperties", ())) * _MATCH
     if "multipleOf" in node:
-        price += _DIVISION * (10 if is_odd(node["multipleOf"]) else 1)
+        price += _DIVISION * (10 if is_extreme(node["multipleOf"]) else 1)
     return price
 
 

@@ -158,11 +158,11 @@ class Checker:
 
     def _iter_flaws_of_large(self, name: str, value: Any) -> Iterator[Flaw]:
         if name in self._properties:
-            alone, definitions = {name: self._properties[name]}, self._schema.get("$defs", {})
-            checker = Checker({"properties": alone, "$defs": definitions})
+            properties, definitions = {name: self._properties[name]}, self._schema.get("$defs", {})
+            checker = Checker({"properties": properties, "$defs": definitions})
             if not checker.fits({name: value}):
-                first = checker._iter_first_flaws({name: value})
-                yield next(first, Flaw((name,), "", None, value))
+                flaws = checker._iter_first_flaws({name: value})
+                yield next(flaws, Flaw((name,), "", None, value))
         elif self._schema.get("additionalProperties") is False:
             yield Flaw((name,), "additionalProperties", list(self._properties), value)
 

@@ -265,11 +265,11 @@ def is_quoted_json(flaw: Flaw) -> bool:
     """Return whether a value of a wrong type is a string that holds JSON of a fitting type."""
     text, types = flaw.value, [flaw.limit] if isinstance(flaw.limit, str) else flaw.limit
     try:
-        meant = json.loads(text) if isinstance(text, str) and len(text) <= _READ else None
+        value = json.loads(text) if isinstance(text, str) and len(text) <= _READ else None
     except (ValueError, RecursionError):
         return False
-    kind = kind_of(meant)
-    return meant is not None and any(
+    kind = kind_of(value)
+    return value is not None and any(
         _KINDS.get(name) == kind or (name == "number" and kind == "an integer") for name in types
     )
 

@@ -27,7 +27,7 @@ from openapi_tools.common.json_values import normalize_number, pointer_token
 from openapi_tools.errors import InputError
 from openapi_tools.redaction import excerpt
 from openapi_tools.result import id_text
-from openapi_tools.validation.check_cost import DEEPEST_INPUT, SMALL_TEXT, SMALL_VALUES, is_odd
+from openapi_tools.validation.check_cost import DEEPEST_INPUT, SMALL_TEXT, SMALL_VALUES, is_extreme
 from openapi_tools.validation.messages import format_value, kind_of
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ class _InputCopier:
                 raise InputError("the number is too large; JSON numbers end at about 1.8e308.")
         elif value - value != 0:
             raise InputError(f"{value!r} is not a JSON number; pass a finite one.")
-        if self._is_small and is_odd(value):
+        if self._is_small and is_extreme(value):
             raise _LargeError
 
     def _convert_value(self, value: Any, depth: int) -> Any:
