@@ -228,7 +228,9 @@ class ServedApis:
         """Return the number of tools, and of APIs, for a person; once the servers are made."""
         toolsets = [api.toolset for api in self.apis if api.toolset is not None]
         tools = format_count(sum(map(len, toolsets)), "tool")
-        of = f" of {format_count(len(toolsets), 'API')}" if counts_apis else ""
+        of = f" of {format_count(len(self.apis), 'API')}" if counts_apis else ""
+        if of and len(toolsets) < len(self.apis):
+            of = f" of {len(toolsets)}{of}"  # the log says why the others are not served
         skipped = format_count(sum(len(toolset.skipped) for toolset in toolsets), "operation")
         mode = "" if self.mode == "tools" else f" in mode {self.mode}"
         return f"serving {tools}{of} ({skipped} skipped){mode}"

@@ -280,12 +280,19 @@ class ServeTable(Table):
         return path
 
 
-def role_warnings(roles: Mapping[str, RoleTable]) -> Iterator[str]:
-    """Yield a warning for each role that all users have."""
-    for name, role in roles.items():
+def role_warnings(serve: ServeTable, apis: Collection[str]) -> Iterator[str]:
+    """Yield warnings of roles that all users have, or that name unknown users or APIs."""
+    tokens = serve.auth.tokens if serve.auth is not None else {}
+    for name, role in serve.roles.items():
         if not role.has_condition:
             reason = "has no users, scopes or claims, so all users have this role"
             yield f"serve.roles.{name} {reason}; add a condition to restrict it."
+        for user in role.users or ():
+            if user not in tokens and "|" not in user:  # a user of an issuer is ISSUER|SUBJECT
+                yield f"serve.roles.{name}.users: no token in serve.auth.tokens is called {user!r}."
+        for pattern in role.apis or ():
+            if not any(map(_matcher((pattern,)), apis)):
+                yield f"serve.roles.{name}.apis: no API matches {pattern!r}."
 
 
 class ApiTable(Configuration):

@@ -333,7 +333,7 @@ def start_server(
         with suppress(AttributeError, ValueError):  # no such signal, or not the main thread
             signal.signal(signal.SIGHUP, signal.SIG_IGN)  # its default would end a starting server
     state = _open_state(serve.redis)
-    for warning in () if again else role_warnings(serve.roles):
+    for warning in () if again else role_warnings(serve, serving.apis):
         logger.warning("%s", warning)
     access = make_user_access(serve, state, serving.apis)
     admit = None if access is None else access.admit

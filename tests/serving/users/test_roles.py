@@ -8,7 +8,7 @@ from team_servers import client_of, document, host_team, process_of, write_confi
 
 from openapi_tools.errors import SettingsError
 from openapi_tools.serving.inbound_auth import TokenAuthenticator
-from openapi_tools.serving.serving_tables import AuthTable, RoleTable
+from openapi_tools.serving.serving_tables import AuthTable, RoleTable, ServeTable, role_warnings
 
 AUTH = {"tokens": {"alice": "${ALICE}", "bob": "${BOB}"}}
 EMPTY = {
@@ -60,6 +60,17 @@ async def test_a_role_without_conditions_is_logged_at_the_start(tmp_path):
     assert len(lines) == 1
     assert "WARNING" in lines[0]
     assert "serve.roles.everyone has no users, scopes or claims" in lines[0]
+
+
+def test_a_role_for_an_unknown_user_or_api_is_a_warning():
+    tokens = {"alice": "${ALICE}"}
+    role = {"users": ["alice", "bob", "https://login.example|eve"], "apis": ["pe*", "shop"]}
+    serve = ServeTable.model_validate({"auth": {"tokens": tokens}, "roles": {"some": role}})
+
+    assert [*role_warnings(serve, ["pets"])] == [
+        "serve.roles.some.users: no token in serve.auth.tokens is called 'bob'.",
+        "serve.roles.some.apis: no API matches 'shop'.",
+    ]
 
 
 async def test_the_role_for_monitoring_reads_metrics_and_calls_nothing(tmp_path, monkeypatch):
