@@ -61,10 +61,10 @@ def is_protected(url: str) -> bool:
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname or "", parts.port
-        sent = read_url(url)
+        parsed = read_url(url)
     except ValueError:
         return False
-    if sent.host != host or not url.isprintable() or " " in url:
+    if parsed.host != host or not url.isprintable() or " " in url:
         return False  # the client would go elsewhere
     if not origin_of(url) or parts.username is not None or parts.fragment:
         return False

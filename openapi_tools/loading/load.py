@@ -284,7 +284,7 @@ def _session_warnings(
         yield f"{name}: it has no operations, so there are no tools."
     if has_credentials or session.client_adds_credentials:
         with suppress(errors.CallError):  # it has no usable server
-            if not (bounds := session.home_policy()).allows_server:
+            if not (bounds := session.default_policy()).allows_server:
                 yield bounds.describe_refusal()
     yield from document.security.warnings
     for name, prefix in document.security.key_prefixes if has_credentials else ():

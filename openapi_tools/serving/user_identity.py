@@ -39,7 +39,7 @@ class UserIdentity:
     @property
     def origin(self) -> str:
         """The origin of the API; CallError if it has none."""
-        return origin_of(self.session.home_policy().server)
+        return origin_of(self.session.default_policy().server)
 
     def credential(self, value: Any) -> dict[str, Any]:
         """Return a credential as `Context.credentials` takes it."""

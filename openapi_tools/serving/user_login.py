@@ -284,7 +284,7 @@ class Logins:
             sender, declared = self._inbound.sender, SecurityScheme("openIdConnect")
             bounds = OriginPolicy(table.issuer, frozenset({origin_of(table.issuer)}))
         else:
-            sender, bounds = identity.session.sender, identity.session.home_policy()
+            sender, bounds = identity.session.sender, identity.session.default_policy()
             config, declared = identity.config, identity.declared
         async with sender.attempts("the login") as attempts:
             learn = partial(identity.session.redactor.learn, temporary=True)

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from openapi_tools.settings import Settings
     from openapi_tools.tools.tool_protocol import Tool
 
-# The first check of a process looks up types of Python, which is not for the middle of a call.
+# The first check of a process takes longer, as it looks up types of Python: not in a call.
 jsonschema_rs.is_valid({}, None)
 
 
 class CheckedArguments(NamedTuple):
-    """Arguments that fit, and notes on what was read in another way than it was written."""
+    """Arguments that fit, and notes on values that were not read as they were written."""
 
     values: dict[str, Any]
     notes: list[str]
@@ -47,7 +47,7 @@ class ArgumentReader:
 
     @cached_property
     def fits_small(self) -> Callable[[Any], bool]:
-        """The function that tells whether small arguments fit the schema as they are."""
+        """The function that returns whether small arguments fit the schema unchanged."""
         return self._checker.fits_small
 
     def read(self, value: object, profile: str | None) -> CheckedArguments:
@@ -82,12 +82,12 @@ class ArgumentReader:
     def _undo_profile(self, arguments: dict[str, Any], profile: str) -> dict[str, Any]:
         if profile not in self._restorers:
             self._restorers[profile] = create_restorer(self._tool, profile)
-        restorer_of_profile = self._restorers[profile]
-        return arguments if restorer_of_profile is None else restorer_of_profile.restore(arguments)
+        restorer = self._restorers[profile]
+        return arguments if restorer is None else restorer.restore(arguments)
 
 
 def find_operation(tool: Tool) -> Operation | None:
-    """Return the operation of a tool; None for a tool of a user's own without one."""
+    """Return the operation of a tool; None if a user's own tool has none."""
     try:
         return tool.operation
     except (AttributeError, NotImplementedError):
@@ -97,6 +97,6 @@ def find_operation(tool: Tool) -> Operation | None:
 def add_notes(result: ToolResult, notes: list[str]) -> ToolResult:
     """Return a result with further notes."""
     if notes:
-        result = result.model_copy(deep=True)  # a tool of the user's may give one to many calls
+        result = result.model_copy(deep=True)  # a user's tool may return one result to many calls
         result.metadata["notes"] = [*result.metadata.get("notes", ()), *notes]
     return result

@@ -30,7 +30,7 @@ async def choose_response(call: Call, endpoint: Endpoint) -> None:
 
 
 def find_keyed_write(call: Call, endpoint: Endpoint) -> KeyedWrite | None:
-    """Return how a write with an idempotency key is sent once; None for another call."""
+    """Return how a write with an idempotency key is sent once; None for any other call."""
     if context_value(call.context, "idempotency_key") is None:
         return None
     return keyed_write(call, endpoint.policy.server)

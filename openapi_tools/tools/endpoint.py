@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.readers  # noqa: F401 -- certifi asks for it, and sockets for `encodings.idna`
+import importlib.readers  # noqa: F401 -- certifi would import it during the first call
 import re
 import uuid
 from dataclasses import replace
@@ -47,20 +47,20 @@ class Endpoint:
     """The operation of one tool at its server.
 
     Attributes:
-        operation: The tool's.
-        label: Names it in messages: `"GET /pets/{petId}"`.
+        operation: The tool's operation.
+        label: Its name in messages: `"GET /pets/{petId}"`.
         is_read: The method only reads.
         policy: The server's address, and where credentials may go.
         plan: Builds requests.
         options: How requests are sent, unless a call needs other options.
         session: The session of the tool's document.
-        credentials: The session's; a call may have others over them.
-        shared_credentials: Those of all calls with the session's credentials; None before the
-            first one, and where they are fetched for each call.
+        credentials: The session's credentials, which those of a call override.
+        shared_credentials: The credentials of all calls that have none of their own; None before
+            the first such call, and if each call has to fetch them.
         fixed: The arguments that the configuration fixes.
         follow_ups: Reads further pages, and waits for long-running operations.
-        files: Where files of responses go; None where they are not kept.
-        shaper: Makes responses smaller, unless a call asks for another shape; None for nothing.
+        files: Stores files of responses; None if there is no store.
+        shaper: Makes responses smaller, unless a call asks for another shape; None if they stay.
 
     Raises:
         CallError: The server's address cannot be used.
@@ -100,7 +100,7 @@ class Endpoint:
         return ResponseShapes(self._tool, self._settings)
 
     def label_of(self, address: str) -> str:
-        """Name a page, or the state of a long-running operation, in messages."""
+        """Return the label of a page, or of the state of a long-running operation."""
         path = address.removeprefix(self.policy.server).partition("?")[0]
         return f"GET {excerpt(repr(path)[1:-1], 200)}"
 
@@ -133,7 +133,7 @@ class Endpoint:
         return self._build(call, {**call.arguments, **fixed}, call.credentials)
 
     def build_masked_request(self, call: Call) -> tuple[httpx.Request, str]:
-        """Return the request with masked credentials, and what to note about those."""
+        """Return the request with masked credentials, and a note about them."""
         credentials = call.user_credentials.mask(self.operation, self.policy)
         return describe_files(self._build(call, call.arguments, credentials)), credentials.note
 
@@ -174,20 +174,20 @@ class Endpoint:
     def find_follow_up(self, call: Call) -> PageReader | LongRunningReader | ListReader | None:
         """Return the reader of the next page or of a long-running operation; None for neither."""
         options, response, operation = call.options, call.response, self.operation
-        # The response to a read may be a state, where the caller or the configuration waits for it.
+        # The response to a read may be a state if the caller or the configuration waits for one.
         waits = options.wait is not None or operation.wait is not None
         may_be_state = waits and self.is_read and not options.is_page and operation.paging is None
-        is_work = options.is_poll or may_be_state or response.status == HTTPStatus.ACCEPTED
-        if not (is_work or self.is_read):
-            is_work = any(name.lower() in _LOCATIONS for name, _ in response.headers.raw)
+        is_long_running = options.is_poll or may_be_state or response.status == HTTPStatus.ACCEPTED
+        if not (is_long_running or self.is_read):
+            is_long_running = any(name.lower() in _LOCATIONS for name, _ in response.headers.raw)
         is_page = options.is_page or operation.paging is not None
         is_page = is_page or (self.is_read and "link" in response.headers)
-        if not (self.is_read or is_work or is_page):
-            is_work = _may_name_task(response)
-        if is_work:
-            return self.follow_ups.work_reader(call, may_be_state=may_be_state)
-        # The call keeps its reader: a reader that kept the call would be a cycle, and large
-        # responses would stay in memory until the next collection of all generations.
+        if not (self.is_read or is_long_running or is_page):
+            is_long_running = _may_name_task(response)
+        if is_long_running:
+            return self.follow_ups.long_running_reader(call, may_be_state=may_be_state)
+        # The reader gets what it needs instead of the call, which holds the reader: in a cycle,
+        # large responses would stay in memory until the next collection of all generations.
         make_reader = partial(
             self.follow_ups.page_reader,
             call.arguments,

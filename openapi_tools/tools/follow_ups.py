@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Poll = Callable[[str, bool], Awaitable[tuple[ToolResult, Any]]]
 
 _FIRST_PAUSE, _LONGEST_PAUSE, _SHORTEST_PAUSE = 0.5, 15.0, 0.05
-"""Seconds between polls, where the API does not say when to ask again."""
+"""Seconds between polls, if the API does not say when to ask again."""
 _REASON = 1200  # characters
 
 
@@ -60,7 +60,7 @@ class FollowUps:
             followed=bool(options.address),
         )
 
-    def work_reader(self, call: Call, *, may_be_state: bool) -> LongRunningReader:
+    def long_running_reader(self, call: Call, *, may_be_state: bool) -> LongRunningReader:
         """Return the reader that finds a long-running operation, in the response to a read, too."""
         response, hidden = call.response, [name for name, _ in call.credentials.auth.query]
         return LongRunningReader(
@@ -111,7 +111,7 @@ async def _poll_until_done(
         current_observation().report_retry(delay, status=status, retry_after=retry_delay)
         await asyncio.sleep(delay)
         pause = min(2 * pause, _LONGEST_PAUSE)
-        # A poll that hangs ends with the caller's time: the operation can be asked for later.
+        # A poll that hangs ends with the caller's time; the state can be requested later.
         try:
             async with asyncio.timeout_at(end):
                 response, following = await poll(reader.long_operation.url, True)
@@ -120,7 +120,7 @@ async def _poll_until_done(
         retry_delay = None if following is None else following.pause
         if following is not None and following.long_operation:
             result, reader = response, following
-        # After a passing failure, such as 503, the same address is asked again.
+        # After a temporary failure, such as 503, the same URL is requested again.
         elif not (response.error or {}).get("retryable"):
             return response, reader
     # The state named another address for the result, for instance Azure's `Location` at the

@@ -63,9 +63,9 @@ class KeyedWrite:
     """One write with an idempotency key.
 
     Attributes:
-        state: Keeps the record.
+        state: The state that stores the record.
         record_key: The key of the record in the state.
-        arguments: Their digest.
+        arguments: The digest of the arguments.
         is_repeatable: Whether sending the write twice has the same effect as once.
     """
 
@@ -110,8 +110,8 @@ class KeyedWrite:
 
     async def _send_once(self, send: Callable[[], Awaitable[ToolResult]]) -> ToolResult:
         record = self._make_record(None)
-        locked = lock_value(self.state, self.record_key, record, lifetime=_LIFETIME, seconds=LEASE)
-        async with locked as stored:
+        lock = lock_value(self.state, self.record_key, record, lifetime=_LIFETIME, seconds=LEASE)
+        async with lock as stored:
             if stored is not None:
                 if (earlier := self._read_result(stored)) is not None:
                     return earlier
@@ -130,7 +130,7 @@ class KeyedWrite:
     async def _remember(self, result: ToolResult) -> None:
         status = (result.error or {}).get("status") or 0
         if result.success:
-            # Whatever fails here: the API has done the write, and that is what the model hears.
+            # Whatever fails here, the API has done the write, so the model gets its result.
             try:
                 await self.state.put(self.record_key, self._make_record(result), _LIFETIME)
             except (OpenAPIToolsError, OSError, ValueError) as error:
@@ -141,7 +141,7 @@ class KeyedWrite:
             await self._remove_record()
 
     async def _remove_record(self) -> None:
-        # Of a call that did nothing; its own error is what the caller gets.
+        # The call did nothing. Its caller gets its error, not one of the state.
         try:
             await self.state.remove(self.record_key)
         except (OpenAPIToolsError, OSError) as error:
@@ -171,11 +171,11 @@ class KeyedWrite:
 def _end_write(write: asyncio.Future[ToolResult]) -> None:
     _writes.discard(write)
     if not write.cancelled():
-        write.exception()  # of a caller that has left; nobody else asks for it
+        write.exception()  # retrieved, as asyncio would log it if the caller has left
 
 
 def keyed_write(call: Call, server: str) -> KeyedWrite | None:
-    """Return how a write with a key is sent once; None where the API or its method sees to that.
+    """Return how a write with a key is sent once; None if the API or the method ensures that.
 
     Raises:
         InputError: The key is unusable, or nothing can keep the promise.
@@ -191,7 +191,7 @@ def keyed_write(call: Call, server: str) -> KeyedWrite | None:
         call.idempotency_key = str(uuid.uuid5(uuid.NAMESPACE_OID, name))
     if call.idempotency_key or tool.read_only or settings.dry_run:
         return None
-    # That of a server, where the settings have none.
+    # Without a state in the settings, `write_state` is that of the server that makes the call.
     state = settings.state or context_value(call.context, "write_state")
     if state is None and tool.idempotent:
         return None
@@ -200,7 +200,7 @@ def keyed_write(call: Call, server: str) -> KeyedWrite | None:
             "'idempotency_key' needs Settings(idempotency_header=…), the header in which the API "
             "takes a key, or Settings(state=…); the request was not sent."
         )
-    # By server too, so that a test server's results are not those of production.
+    # The server is part of it, so that production does not get the results of a test server.
     digest = digest_of([server, tool.name, tool.method, tool.path, call.user, key])
     record_key = state_key("once", call.user, digest)
     arguments = digest_of(call.arguments)

@@ -44,11 +44,17 @@ _USUAL_HEADERS = frozenset({"accept", "accept-encoding", "connection", "user-age
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """The origin of a document; the first of its servers gets credentials by default."""
+    """Where a document came from, and its servers.
+
+    Attributes:
+        servers: The servers of the document; the first one gets credentials by default.
+        public: Whether it was fetched from a public address.
+        origin: The origin of its URL; empty for files and values.
+    """
 
     servers: tuple[Server, ...] = ()
-    public: bool = False  # it was fetched from a public address
-    origin: str = ""  # of its URL; empty for files and values
+    public: bool = False
+    origin: str = ""
 
 
 @dataclass(slots=True, eq=False)
@@ -78,7 +84,7 @@ class Session:
 
     @property
     def credentials(self) -> Credentials:
-        """The user's credentials; without any, an object for those of single calls."""
+        """The user's credentials, which may be none; those of single calls are added to them."""
         with self._lock:
             if self._credentials is None:
                 self._credentials = self._make_credentials({})
@@ -139,9 +145,9 @@ class Session:
         self.client, self._origins, self._sender, self._is_closed = client, None, None, False
 
     def copy_for_api(self, client: Client, base_url: str) -> Session:
-        """Return a session of its own, as after `replace_api`: nobody is asked, nothing is shared.
+        """Return another session, as after `replace_api`, without approval and shared state.
 
-        It knows this session's secrets, which may be in arguments, and has none to send.
+        It masks this session's secrets, which may be in arguments, but has none to send.
         """
         changes = {"base_url": base_url, "anonymous": True, "approve": None, "dry_run": False}
         changes |= {"http_cache": False, "state": None, "rate": None, "user_rate": None}
@@ -154,13 +160,13 @@ class Session:
 
     @property
     def filled_parameters(self) -> frozenset[tuple[str, str]]:
-        """The parameters, by `parameter_key`, that no argument feeds: credentials fill them."""
+        """The parameters that credentials fill instead of arguments, by `parameter_key`."""
         headers = filter(names_credential, getattr(self.client, "headers", ()))
         from_client = {parameter_key("header", name) for name in headers}
         return self.credentials.scheme_parameters | from_client
 
-    def home_policy(self) -> OriginPolicy:
-        """Return the `origin_policy` of the document's own server."""
+    def default_policy(self) -> OriginPolicy:
+        """Return the `origin_policy` of an operation at the document's own server."""
         return self.origin_policy(Operation("GET", "/", servers=self.provenance.servers))
 
     def origin_policy(self, operation: Operation) -> OriginPolicy:
