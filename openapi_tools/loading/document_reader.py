@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LoadOptions:
-    """What a load reads, from a caller or merged with a configuration; as `load_tools` has it."""
+    """Arguments of `load_tools`, or those merged with a configuration."""
 
     source: Any
     settings: Settings
@@ -52,7 +52,7 @@ class LoadOptions:
 
 
 EMPTY_OPTIONS = LoadOptions("", DEFAULT_SETTINGS)
-"""They replace options with secrets in frames of a traceback."""
+"""Options without secrets, which replace others in the frames of a traceback."""
 
 
 class DocumentReader:
@@ -87,7 +87,7 @@ class DocumentReader:
 
     @property
     def can_use_cache(self) -> bool:
-        """Whether the document may be in the cache, which no environment or setting turns off."""
+        """Whether the cache is on, and may have the document."""
         is_off = os.environ.get("OPENAPI_TOOLS_CACHE", "").strip().lower() == "off"
         # `strict` looks for faults that only the document's own text shows.
         is_possible = not self.options.strict and not isinstance(self.options.source, Mapping)
@@ -124,7 +124,7 @@ class DocumentReader:
         return root, tuple(remarks)
 
     def read(self) -> Document:
-        """Return the parsed document; errors are as of `load_tools`."""
+        """Return the parsed document; raise as `load_tools` does."""
         if self.options.overlays not in ((), []):
             self.overlays.check()  # before the document is fetched
         if self.fetcher is not None:
@@ -158,8 +158,8 @@ class DocumentReader:
 
     def read_as_user(self, document: Document) -> Document:
         """Return the document as its server gives it to the user; itself where it is the same."""
-        # Some servers list only what the user may call (SERVE_PUBLIC of drf-spectacular). How
-        # credentials are sent stands in the document itself, so it is read twice.
+        # Some servers list only what the user may call (SERVE_PUBLIC of drf-spectacular). Only the
+        # document says how credentials are sent, so it is fetched first without them.
         fetcher = self.fetcher
         if fetcher is None or not fetcher.digest:
             return document
@@ -228,7 +228,7 @@ class DocumentRetriever:
     def _read(self, address: str, base: Resource) -> Source:
         url = urljoin(base.uri, address) if WEB_URL.match(base.uri) else address
         if not WEB_URL.match(url) and not url.startswith("//"):
-            return read_file(self._allowed_path(address, base), self._settings)
+            return read_file(self._resolve_path(address, base), self._settings)
         self._check_url(url)
         if self._fetcher is None:
             self._fetcher = make_fetcher(url, self._settings)
@@ -248,9 +248,9 @@ class DocumentRetriever:
         reason = f"points to another URL, which is not read; {advice}"
         raise UnresolvableReference(reason, source=self._entry.name)
 
-    def _allowed_path(self, address: str, base: Resource) -> Path:
-        # Nor may it show files of this machine to a model: only those below its own folder, or
-        # below `ref_root`.
+    def _resolve_path(self, address: str, base: Resource) -> Path:
+        # A document must not show files of this machine to a model: only those below its folder, or
+        # below `ref_root`, are read.
         is_file = bool(base.uri) and not WEB_URL.match(base.uri)
         own_folder = Path(self._entry.uri).parent if is_file and self._entry.uri else None
         root = self._settings.ref_root or own_folder
@@ -264,8 +264,8 @@ class DocumentRetriever:
         # Resolved before the comparison: links may lead out of the folder.
         path = (folder / name).resolve()
         if not path.is_relative_to(root.resolve()):
-            place = "points outside the document's folder, or outside 'ref_root'"
-            reason = f"{place}; name a wider one with Settings(ref_root=…)."
+            reason = "points outside the document's folder, or outside 'ref_root'"
+            reason = f"{reason}; name a wider one with Settings(ref_root=…)."
             raise UnresolvableReference(reason, source=base.name)
         return path
 
