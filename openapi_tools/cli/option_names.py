@@ -20,6 +20,7 @@ _OWN_CREDENTIAL = re.compile(
 )
 _OTHER_CREDENTIAL = re.compile(r"To declare one, pass \{[^{}]*\}\.")
 _TOOL_COUNT = re.compile(r"(among [\d,]{1,12} tools?)\.$")
+_PAIR = "pass (user, password) or 'user:password'"
 _BASE_URL = re.compile(r"Settings\(base_url='([^']*)'\)")
 _ORIGINS = re.compile(r"Settings\(credential_origins=\(([^()]*+)\)\)")
 _SETTING = re.compile(r"Settings\((\w+)=…\)")
@@ -30,6 +31,7 @@ def use_option_names(message: object) -> str:
     text = _OWN_CREDENTIAL.sub(CREDENTIAL_OPTIONS, str(message))
     text = _OTHER_CREDENTIAL.sub(f"To declare one, pass {CREDENTIAL_OPTIONS}.", text)
     text = _TOOL_COUNT.sub(r"\1; `openapi-tools list SPEC` lists them.", text)
+    text = text.replace(_PAIR, "the environment variable must hold user:password")
     text = _BASE_URL.sub(r"--base-url \1", text)
     text = _ORIGINS.sub(_name_origin_options, text)
     return _SETTING.sub(_name_setting_option, text)

@@ -154,6 +154,9 @@ class Cassette(FunctionTransport):
                 self._tape = json.loads(self._path.read_bytes())
                 self._lines = [_request_line(entry["request"]) for entry in self._tape]
                 _ = [entry["response"] for entry in self._tape]  # absent in older cassettes
+            except FileNotFoundError:
+                reason = "no such cassette; record it with the mode 'once'."
+                raise SourceError(reason, source=str(path)) from None
             except (OSError, ValueError, LookupError, TypeError) as error:
                 reason = f"cannot be replayed ({excerpt(repr(error), 200)}); record it again."
                 raise SourceError(reason, source=str(path)) from None

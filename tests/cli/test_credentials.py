@@ -154,6 +154,13 @@ def test_a_header_that_no_credential_can_be_is_refused_in_words(refused, museum)
     assert refused(*args, code=1, messages=messages, env=ENV)
 
 
+def test_a_pair_is_asked_for_in_the_environment_variable(refused, museum):
+    option = "MuseumPlaceholderAuth=$TOKEN"
+    messages = ["is basic; the environment variable must hold user:password."]
+
+    assert refused("list", museum, "--credential", option, messages=messages, env=ENV)
+
+
 def test_anonymous_calls_without_what_is_required(refused, site, write):
     spec = write({"/it": {"get": {"security": [{"key": []}]}}}, components=COMPONENTS)
     call = ("call", spec, "get_it", "--base-url", site.url)

@@ -91,7 +91,7 @@ def test_what_is_wrong_fails_the_tests_of_a_project(tmp_path):
 
     output = ran.stdout
     assert "path parameter 'petId': 'x' is not of type 'integer'" in output
-    assert "cassettes/test_tools/test_tape.json: cannot be replayed" in output
+    assert "cassettes/test_tools/test_tape.json: no such cassette" in output
     assert "{'get_inventory': [" in output
     assert "1 failed, 3 passed, 1 skipped, 2 errors" in output
 

@@ -191,7 +191,7 @@ FORMER = '[{"request": {"method": "GET", "url": "/", "body": null}, "answer": {}
 @pytest.mark.parametrize(
     ("content", "mode", "error", "words"),
     [
-        (None, "none", SourceError, "cannot be replayed.*No such file.*record it again"),
+        (None, "none", SourceError, "no such cassette; record it with the mode 'once'"),
         ("{", "once", SourceError, "cannot be replayed"),
         ("[{}]", "once", SourceError, "cannot be replayed"),
         ("[1]", "once", SourceError, "cannot be replayed"),
