@@ -178,8 +178,9 @@ class ExchangeRecorder:
     def __init__(self, folder: Path) -> None:
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:
-            reason = f"record: the folder {folder} cannot be created ({error.strerror})."
+        except (OSError, ValueError) as error:  # ValueError: a NUL character
+            cause = getattr(error, "strerror", None) or error
+            reason = f"record: the folder {str(folder)!r} cannot be created ({cause})."
             raise SettingsError(reason) from None
         self._path = folder / CALLS_FILE
         self._has_failed = self._is_cut = False

@@ -41,6 +41,7 @@ NO_TIMEOUTS = {"connect": None, "read": None, "write": None, "pool": None}
 _EMPTY_STREAM = httpx.ByteStream(b"")
 _EVENT_END = re.compile(rb"\n\n|\r\r|\r\n\r\n")
 _BODILESS = (204, 304)
+_BROKEN = (httpx.NetworkError, httpx.RemoteProtocolError)
 _MOST_DIGITS = 20  # of a `Content-Length`; the transport refuses longer ones
 
 
@@ -169,11 +170,17 @@ class Exchange:
             self.request.extensions.pop(name, None)
         try:
             while True:
-                response = await self._send(client)
+                try:
+                    response = await self._send(client)
+                except _BROKEN:
+                    if self._begins_hop_again():
+                        continue
+                    raise
                 redirect = await self._receive(response)
                 if redirect is None:
                     break
                 self.request = redirect
+                self.request.extensions.pop(REUSED, None)
                 self._redirects += 1
         except CallError as error:
             return SendFailure(error)
@@ -199,7 +206,6 @@ class Exchange:
 
     def _failure(self, error: Exception) -> SendFailure:
         unconnected = (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError)
-        broken = (httpx.NetworkError, httpx.RemoteProtocolError)
         is_unsent = isinstance(error, unconnected) and is_transient(error)
         is_reused = bool(self.request.extensions.get(REUSED))
         call_error = make_call_error(error, self.request, self._seconds)
@@ -207,8 +213,18 @@ class Exchange:
         return SendFailure(
             call_error,
             is_unsent=is_unsent and not self._redirects,
-            is_stale=is_reused and isinstance(error, broken) and self._response is None,
+            is_stale=is_reused and isinstance(error, _BROKEN) and self._response is None,
         )
+
+    def _begins_hop_again(self) -> bool:
+        # Some servers close the connection after a redirect without a word. Another attempt
+        # would begin with the redirect, and end the same way.
+        is_stale = self._redirects and self.request.extensions.get(REUSED)
+        if not is_stale or not is_read_request(self.request):
+            return False
+        self.request.extensions[REUSED] = False  # also behind another reused one: once is enough
+        current_observation().end_attempt(error_type="connection")
+        return True
 
     async def _send(self, client: httpx.AsyncClient) -> httpx.Response:
         request, auth, learn = self.request, self._options.auth, self._options.learn

@@ -69,6 +69,12 @@ WAYS = {
 }
 
 
+@pytest.mark.parametrize("folder", ["a\0b", "/proc/none/a"])
+def test_a_folder_that_cannot_be_created_is_an_error_of_the_settings(folder):
+    with pytest.raises(SettingsError, match=r"record: the folder .* cannot be created \("):
+        load_tools(ROOT, record=folder)
+
+
 @pytest.mark.parametrize(
     ("option", "value", "message"), WRONG, ids=[f"{w[0]}-{w[2]}" for w in WRONG]
 )

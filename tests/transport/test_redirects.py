@@ -5,6 +5,7 @@ import json
 import pytest
 from documents import document, operation
 from one_call import KEY, call_once
+from servers.faults import Faults, make_response
 from servers.recorder import CannedResponse, Recorder
 
 from openapi_tools import Settings, load_tools
@@ -212,3 +213,27 @@ async def test_a_known_secret_in_an_address_is_masked():
 
     assert result.output["location"].endswith("/jobs/7?key=***")
     assert "s3cr3t" not in json.dumps(result.metadata)
+
+
+async def drop_second_request(peer):
+    """Redirect `/x`; drop a connection at its second request, as one that was closing."""
+    request = await peer.request()
+    moved = make_response(b"", "Location: /y", status="307 Moved")
+    await peer.write(moved if b" /x " in request else make_response(b"{}"))
+    await peer.request()
+
+
+@pytest.mark.parametrize(
+    ("method", "expected"),
+    [("get", ["GET /x", "GET /y", "GET /y"]), ("post", ["POST /x", "POST /y"])],
+)
+async def test_a_read_is_sent_again_if_the_connection_of_its_redirect_was_closing(method, expected):
+    paths = {"/x": {method: operation(operationId="do")}}
+    async with Faults(drop_second_request) as server:
+        toolset = load_tools(document(paths), base_url=server.url)
+        result = await toolset.call("do", {})
+        await toolset.aclose()
+
+    requests = [request.partition(b" HTTP/")[0].decode() for request in server.requests]
+    assert requests == expected
+    assert result.success is (method == "get")
