@@ -277,7 +277,8 @@ class _StyleDecoder:
         how = f"{self.style!r} with explode" if self.explode else repr(self.style)
         undefined = UndefinedReading(f"OpenAPI does not define style {how} for an {shape}")
         decoder = _DECODERS.get(self.style)
-        if decoder is None:
+        # An exploded array fails below; of an exploded object there is nothing by its name.
+        if decoder is None or (self.style in _STYLES_OF_SEVERAL and self.explode):
             raise undefined
         try:
             return decoder(self.explode, self.name, shape, location)

@@ -132,6 +132,7 @@ class ValueCheck:
                 raise UndefinedReading(f"a parameter of media type {kind!r} is not read here")
             return text
         style, explode = get_style_and_explode(declared.path)
+        explode |= style == "cookie" and "explode" not in declared.node  # its default, in 3.2
         if declared.location == "cookie" and style == "form" and explode:
             strings = _split_ampersands(strings)
         reader = self.reader.create(self.spec, declared.schema, style, explode, declared.name)

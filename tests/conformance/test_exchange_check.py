@@ -90,6 +90,7 @@ DEEP, COMMAS = {"style": "deepObject"}, {"style": "form", "explode": False}
 IN_JSON = {"name": "p", "in": "query", "content": {JSON: {"schema": NUMBERS}}}
 NULL, WORDS = {"type": "null"}, {"type": "array", "items": {"enum": ["a", "b"]}}
 NESTED = {"type": "object", "properties": {"at": POINT}}
+COOKIES = {"parameters": [parameter("p", "cookie", {**NUMBERS, "minItems": 2}, style="cookie")]}
 SHORT_OR_SMALL = {"oneOf": [{"type": "integer", "maximum": 5}, {"type": "string", "minLength": 3}]}
 UNIONS = {
     "array or null": ({"anyOf": [NUMBERS, NULL]}, "p=1&p=2", "p=1&p=x"),
@@ -186,6 +187,10 @@ def test_a_request_is_judged_by_its_parameters_and_body(fields, good, bad, versi
         (taking({"schema": BODY}), {}, "Missing required request body"),
         (query(NUMBERS, "", "", style="pipeDelimited", explode=True)[0], {"target": "1?p=1&p=2"},
          "not judged: query parameter 'p': OpenAPI does not define style 'pipeDelimited' with"),
+        (query(POINT, "", "", style="spaceDelimited", explode=True)[0],
+         {"target": "1?x=1&y=2"},
+         "not judged: query parameter 'p': OpenAPI does not define style 'spaceDelimited' with"),
+        (COOKIES, {"headers": {"cookie": "p=1"}}, "cookie parameter 'p': [1] is too short"),
         (query(NESTED, "", "")[0], {"target": "1?at=%7B%7D"},
          "not judged: query parameter 'p': OpenAPI does not define how an array or object inside"),
         ({"parameters": [{"name": "all", "in": "querystring", "content": {JSON: {}}}]}, {},
@@ -195,7 +200,8 @@ def test_a_request_is_judged_by_its_parameters_and_body(fields, good, bad, versi
         (query(POINT, "", "")[0], {"target": "1?x=1&x=2"},
          "not judged: query parameter 'p': a property of an exploded object occurs more than once"),
     ],
-    ids=["text", "required", "header", "media type", "no body", "unread", "nested", "querystring",
+    ids=["text", "required", "header", "media type", "no body", "unread", "exploded", "cookies",
+         "nested", "querystring",
          "odd name", "repeated"],
 )  # fmt: skip
 def test_a_problem_says_where_and_what(fields, request_, problem):
@@ -221,6 +227,7 @@ FINE = {
     "no body": ("3.1.0", taking({"schema": BODY}, required=False), {}),
     "files, 3.0": ("3.0.3", taking({"schema": FILES_3_0}, MULTIPART), SENT),
     "files, 3.1": ("3.1.0", taking({"schema": FILES}, MULTIPART), SENT),
+    "a cookie for each item": ("3.2.0", COOKIES, {"headers": {"cookie": "p=1; p=2"}}),
     "files, 3.2": ("3.2.0", taking({"schema": FILES}, MULTIPART), SENT),
 }
 
