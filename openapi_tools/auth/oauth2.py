@@ -10,7 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from openapi_tools.common.options import VARIABLE, expand_variables, similar_names
-from openapi_tools.errors import CredentialsError, NotPicklableError, strip_traceback
+from openapi_tools.errors import (
+    CredentialsError,
+    NotPicklableError,
+    format_count,
+    strip_traceback,
+)
 from openapi_tools.redaction import MASK, Secret
 
 if TYPE_CHECKING:
@@ -137,9 +142,11 @@ class OAuth2:
             # An unknown name may be a secret in the wrong place: only a similar known one is shown.
             close = similar_names(unknown[0], sorted(names), most=1)
             hint = (
-                f"; did you mean {close[0]!r}?" if close else f"; expected one of {sorted(names)}."
+                f"; did you mean {close[0]!r}?"
+                if close
+                else f"; expected one of {', '.join(sorted(names))}."
             )
-            _refuse(f"{len(unknown)} of the keys are unknown{hint}")
+            _refuse(f"{format_count(len(unknown), 'unknown key')}{hint}")
         if not expand:
             members = {
                 name: Secret(value) if isinstance(value, str) and VARIABLE.search(value) else value
@@ -284,11 +291,11 @@ def choose_flow(config: OAuth2, scheme: SecurityScheme, name: str) -> str | None
         raise _scheme_error(name, "needs OAuth2(username=…, password=…) for the password flow.")
     if flow in (CLIENT_CREDENTIALS, PASSWORD) or config.has_token:
         return flow
-    login = f"openapi-tools login SPEC {name} --token-file FILE"
+    login = f"openapi-tools login SPEC {name} --client-id ID --token-file FILE"
     raise _scheme_error(
         name,
         "cannot get a token with this OAuth2(…): set client_id and client_secret if the document "
-        f"has client credentials, or a refresh_token, or log in: {login}",
+        f"has client credentials, or a refresh_token, or a token_file that `{login}` writes.",
     )
 
 

@@ -178,8 +178,9 @@ def _authorization_header(scheme: Scheme, word: str, secret: str) -> RequestAuth
 def _place_key(scheme: Scheme, secret: str) -> RequestAuth:
     declared = scheme.declared
     if declared.location not in _LOCATIONS or not declared.name:
-        where = f"{declared.location!r} named {declared.name!r}"
-        reason = f"security scheme {scheme.name!r} puts its key in {where}, which does not exist."
+        where = f"{declared.location!r} with the name {declared.name!r}"
+        reason = f"security scheme {scheme.name!r} has its key in {where}; "
+        reason += "expected 'header', 'query' or 'cookie' and a name."
         raise CredentialsError(reason, scheme=scheme.name)
     keys = {declared.location: ((declared.name, secret),)}
     header, query, cookie = (keys.get(location, ()) for location in _LOCATIONS)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 from openapi_tools.common.options import Select
+from openapi_tools.errors import format_count
 from openapi_tools.toolsets.definition_lists import DefinitionLists
 from openapi_tools.toolsets.document_info import DocumentInfo
 from openapi_tools.toolsets.function_tools import FunctionSource, FunctionTool
@@ -90,7 +91,7 @@ class Toolset(ToolHooks):
         return find_tool(self._tools, name, self.skipped)
 
     def __repr__(self) -> str:
-        return f"<toolset of {len(self)} tools>"
+        return f"<toolset of {format_count(len(self), 'tool')}>"
 
     @property
     def sessions(self) -> tuple[Session, ...]:

@@ -143,7 +143,11 @@ NO_FLOW = {"type": "oauth2", "flows": {"clientCredentials": {"tokenUrl": "token"
         (None, {}, "cannot get a token"),
         (None, {"flow": "clientCredentials"}, "client_id"),
         (None, {"flow": "password"}, "username"),
-        (None, {**APP, "flow": "authorizationCode"}, "log in"),
+        (
+            None,
+            {**APP, "flow": "authorizationCode"},
+            "a token_file that `openapi-tools login SPEC oauth",
+        ),
         (NO_FLOW, ADA, "has no password flow"),
         ({"type": "http", "scheme": "basic"}, OAuth2(**APP), "'http', which does not use OAuth2"),
     ],

@@ -46,7 +46,7 @@ def test_every_secret_field_is_masked():
     [
         (["client_id"], "the configuration must be a mapping, not list"),
         ({"client_idd": "hidden-1"}, "did you mean 'client_id'?"),
-        ({"hidden-1": 1}, "1 of the keys are unknown"),
+        ({"hidden-1": 1}, "1 unknown key"),
         ({"client_id": 7}, "client_id must be a string, not int"),
         ({"client_secret": ["hidden-1"]}, "client_secret must be a string, not list"),
         ({"client_secret": ""}, "client_secret is empty"),
