@@ -168,7 +168,7 @@ class Endpoint:
             download=self.files and partial(self.files.begin, call.redactor),
             user=call.user,
             caches=self.options.caches and not (is_poll or call.most_bytes),
-            most=call.most_bytes,
+            max_bytes=call.most_bytes,
         )
 
     def find_follow_up(self, call: Call) -> PageReader | LongRunningReader | ListReader | None:

@@ -99,16 +99,17 @@ class SendOptions:
     Attributes:
         base: The URL below which redirects have to stay; empty for the whole origin.
         redirects: As `Operation.redirects`.
-        auth: Sees the request and the response, and may send the request again.
-        certificate: Presents a client certificate.
-        trusted: Authentication and headers of the user's client are added.
-        repeatable: A second call does nothing twice; None for the rule of the method.
-        traced: The program's trace context is added.
-        learn: Takes the secrets that others put into the request.
-        download: Begins a file for a response with a status and headers; None for no file.
-        user: For limits and cached responses.
-        caches: Cached responses may be used.
-        most: The largest response in bytes; 0 for what the settings allow.
+        auth: The authentication, which sees request and response and may send the request again.
+        certificate: The client certificate to present.
+        trusted: Whether authentication and headers of the user's client are added.
+        repeatable: Whether sending the request twice does no more than once; None for the rule of
+            its method.
+        traced: Whether the program's trace context is added.
+        learn: Called with the secrets that others put into the request.
+        download: Begins a file for a response with a status and headers; None to use memory.
+        user: The user, for limits and cached responses.
+        caches: Whether cached responses may be used.
+        max_bytes: The largest response; 0 for the limit in the settings.
     """
 
     base: str = ""
@@ -122,12 +123,12 @@ class SendOptions:
     download: Callable[[int, httpx.Headers], Download | None] | None = None
     user: str = ""
     caches: bool = False
-    most: int = 0
+    max_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class SendFailure:
-    """Why an attempt brought no response.
+    """Why an attempt returned no response.
 
     Attributes:
         error: The error of the call, if no retry follows.
@@ -304,19 +305,19 @@ class Exchange:
                 file.discard()
 
     def _is_accepted_write(self, error: CallError) -> bool:
-        # The server has done the write: that its body cannot be decoded makes it no failure, and
-        # a model must not try again.
+        # The server has done the write. That its response cannot be decoded does not make it a
+        # failure: a model must not try again.
         is_success = self._response is not None and self._response.is_success
         return error.kind == "decode" and is_success and not is_read_request(self.request)
 
     async def _read_body(self, response: httpx.Response, file: Download | None) -> None:
         limit, setting = self._settings.max_response_bytes, "max_response_bytes"
-        limit = min(limit, self._options.most or limit)
+        limit = min(limit, self._options.max_bytes or limit)
         if file is not None:
             limit, setting = file.limit, "max_file_bytes"
         take = partial(self._take, limit) if file is None else file.receive
         if response.is_stream_consumed:
-            # A mock transport gave content, and httpx has decoded it.
+            # The content is that of a mock transport, and httpx has decoded it.
             await take(response.content)
         elif self.request.method == "HEAD" or response.status_code in _BODILESS:
             async for _ in response.aiter_raw():

@@ -49,7 +49,7 @@ _RETRIES_PER_CALL = 0.1
 _INTERMEDIATE = frozenset({304, 401})
 _CLOSE_TIMEOUT = 5.0  # seconds to wait for calls in another loop
 
-# A forked process must not close its parent's connections. To free these clients would close them.
+# A forked process must not close its parent's connections, as it would by freeing these clients.
 _PARENTS_CLIENTS: list[object] = []
 
 
@@ -193,7 +193,7 @@ class Attempts:
         self._loop_client: LoopClient = await self._sender.loop_client()
         self._sender.save_for_retries()
         task = asyncio.current_task()
-        # What was pending before this call is somebody else's cancellation, and must pass.
+        # A cancellation that was pending before this call is somebody else's, and must pass.
         self._cancellations = 0 if task is None else task.cancelling()
         self.deadline = asyncio.get_running_loop().time() + self.seconds
         self._timeout = asyncio.timeout_at(self.deadline)
@@ -224,7 +224,7 @@ class Attempts:
 
     @property
     def transport(self) -> httpx.AsyncBaseTransport:
-        """For token requests: the same connections, nothing added to the requests."""
+        """The transport of token requests: the same connections, but nothing is added."""
         return _BareTransport(self._loop_client.client)
 
     async def send(self, request: httpx.Request, options: SendOptions) -> APIResponse:
@@ -245,8 +245,8 @@ class Attempts:
                 request, options.user, lambda sent: self._send_with_retries(sent, options)
             )
         except asyncio.CancelledError:
-            # The API has responded, and only the shared state kept the call: a write that is done
-            # is no failure.
+            # The API has responded, and only the shared state delayed the call: a write that is
+            # done is no failure.
             if self._response is None or not self._is_past_deadline():
                 raise
             return self._response
@@ -281,9 +281,9 @@ class Attempts:
         self, exchange: Exchange, request: httpx.Request, options: SendOptions
     ) -> APIResponse | SendFailure:
         if (limits := self._sender.limits) is not None:
-            async with self._permits(limits, request, options.user):
+            async with self._hold_permits(limits, request, options.user):
                 return await self._run(exchange)
-        slots = self._loop_client.slots  # not `slot`: a generator takes longer
+        slots = self._loop_client.slots  # not as a context manager: its generator takes longer
         await slots.acquire(options.user)
         try:
             return await self._run(exchange)
@@ -299,7 +299,7 @@ class Attempts:
         return outcome
 
     @asynccontextmanager
-    async def _permits(
+    async def _hold_permits(
         self, limits: Limits, request: httpx.Request, user: str
     ) -> AsyncGenerator[None]:
         try:
@@ -337,13 +337,13 @@ class Attempts:
             learn_headers(headers.multi_items(), request, options.learn)
 
     def _is_past_deadline(self) -> bool:
-        # Not where somebody else has cancelled the task, too: that cancellation must pass.
+        # False if somebody else has cancelled the task, too: that cancellation must pass.
         task = asyncio.current_task()
         cancellations = 0 if task is None else task.cancelling() - self._cancellations
         return self._timeout.expired() and cancellations == 1
 
     def _is_cut_off(self) -> bool:
-        # Of a toolset that is being closed nobody waits for half a response.
+        # Nobody waits for half a response of a toolset that is being closed.
         return self._is_past_deadline() and not self._sender.is_closed
 
     def _timeout_error(self) -> CallError:
