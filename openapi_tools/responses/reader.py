@@ -57,14 +57,14 @@ if TYPE_CHECKING:
 
 _CONDITIONS = ("if-none-match", "if-modified-since")  # which a 304 answers (RFC 9110, 15.4.5)
 
-_MARKER = 20
+_MARKER = 20  # characters around the note at the end of a cut output
 _JSON, _JSON_STARTS = "application/json", (b"{", b"[")
 _OCTETS = "application/octet-stream"
 _VALUE = 50  # bytes of a JSON value, on average: more are read where larger responses are allowed
 _LONGEST = 1024  # characters of a header that a result keeps
 
 # Headers of a result go into logs, traces and other programs; a server may send thousands.
-_MOST = 40
+_MOST_HEADERS = 40
 _LONGEST_LIST = 8192
 _EXPOSED = "access-control-expose-headers"
 _NONE = frozenset({"", "-1", "0", "false", "none", "null"})
@@ -73,7 +73,7 @@ _ABSOLUTE = re.compile("[A-Za-z][A-Za-z0-9+.-]{0,30}:")
 _RANGE = re.compile(r"(?:[\w-]{1,30} )?(?:[0-9]{1,20}-[0-9]{1,20}|\*)/(?:[0-9]{1,20}|\*)", re.ASCII)
 
 _LABELS = ("Next page", "Total", "Content-Range", "Location")
-_EACH = 3
+_EACH = 3  # headers with the same label in a note
 _NOTE_CHARS = 1200
 _ADVICE = 220  # characters left for advice about a cut, if the limit is at least `_ROOMY`
 _ROOMY = 2000
@@ -86,13 +86,13 @@ def read_response(
     *,
     redactor: Redactor | None = None,
     keep: KeepFile | None = None,
-    after: Callable[[Any, Mapping[str, str]], str] | None = None,
+    read_follow_up: Callable[[Any, Mapping[str, str]], str] | None = None,
     shaper: ResponseShaper | None = None,
 ) -> ToolResult:
     """Return a response as a result; CallError if no whole value came in time.
 
-    Secrets are masked before anything is read or cut; `after` says in one line what follows the
-    response, or nothing.
+    Secrets are masked before anything is read or cut. `read_follow_up` finds the next page, or a
+    long-running operation, and describes it in a line or an empty string.
     """
     response, notes = _mask_secrets(response, redactor) if redactor else (response, [])
     headers = _select_headers(response.headers, operation.response_headers)
@@ -103,7 +103,7 @@ def read_response(
     most = settings.max_output_chars if shaper is None else shaper.max_chars
     try:
         content = _read_body(
-            response, media_type, operation, settings, limit=_space_beside_advice(most), keep=keep
+            response, media_type, operation, settings, limit=_reserve_advice_space(most), keep=keep
         )
     except CallError as error:
         return unreadable_result(error, response, metadata, operation.timeout or settings.timeout)
@@ -113,7 +113,7 @@ def read_response(
         _add_location(content, response, headers)
     if content.file is not None:
         metadata["file"] = content.file
-    following = after(content.value, headers) if after is not None else ""
+    following = read_follow_up(content.value, headers) if read_follow_up is not None else ""
     note = _header_note(headers, following, limit=most if is_redirect else _NOTE_CHARS)
     if shaper is not None:
         note = "; ".join(filter(None, (shaper.apply(content, metadata, cut=response.cut), note)))
@@ -217,20 +217,20 @@ def _build_output(
     shaper: ResponseShaper | None,
 ) -> Any:
     notes = list(content.notes)
-    goes_on = READ_IN_PART if READ_IN_PART in notes else ""
+    ending = READ_IN_PART if READ_IN_PART in notes else ""
     if response.cut:
         why = "the timeout expired" if response.cut == "timeout" else "it grew too large"
         notes.append(f"the stream was cut because {why}")
-        goes_on = f"the stream was longer; {why}"
+        ending = f"the stream was longer; {why}"
     # A chosen value may be larger than the response.
     size = len(response.content) if "shaped" not in metadata else most * GROWTH + 1
-    left_out = metadata.get("shaped", {}).get("items", 0)
-    limit = most - (len(goes_on) + _MARKER if goes_on else 0)
-    limit = _space_beside_advice(limit) if left_out else limit
+    omitted_items = metadata.get("shaped", {}).get("items", 0)
+    limit = most - (len(ending) + _MARKER if ending else 0)
+    limit = _reserve_advice_space(limit) if omitted_items else limit
     value, is_cut = fit_value(content.value, size, limit)
     if is_cut and limit == most:
-        value, _ = fit_value(content.value, size, _space_beside_advice(most))
-    if (is_cut or content.cut or left_out) and not goes_on and most >= _ROOMY:
+        value, _ = fit_value(content.value, size, _reserve_advice_space(most))
+    if (is_cut or content.cut or omitted_items) and not ending and most >= _ROOMY:
         limits = (most, setting) if is_cut or content.cut else None
         value = append_mark(
             value,
@@ -238,22 +238,22 @@ def _build_output(
                 paging,
                 limits,
                 has_fields=shaper is not None and shaper.chooses,
-                max_items=shaper.max_items if left_out and shaper else 0,
+                max_items=shaper.max_items if omitted_items and shaper else 0,
             ),
         )
-    if content.omitted or content.whole or is_cut or goes_on:
+    if content.omitted or content.whole or is_cut or ending:
         total = content.omitted or content.whole or decode_text(response.content, most=0).length
         kept = 0 if content.omitted else len(encode_json(value))
         metadata["truncated"] = {"chars": total, "kept": kept}
     if notes:
         metadata["notes"] = notes
-    value = append_mark(value, goes_on) if goes_on and not isinstance(value, str) else value
+    value = append_mark(value, ending) if ending and not isinstance(value, str) else value
     if "shaped" in metadata:
         metadata["shaped"] |= {"received": len(response.content), "chars": len(encode_json(value))}
     return value
 
 
-def _space_beside_advice(most: int) -> int:
+def _reserve_advice_space(most: int) -> int:
     return most - _ADVICE if most >= _ROOMY else most
 
 
@@ -284,8 +284,8 @@ def _mask_secrets(response: APIResponse, redactor: Redactor) -> tuple[APIRespons
 
 
 def _select_headers(headers: httpx.Headers, declared: Collection[str] = ()) -> dict[str, str]:
-    # First the useful ones, so that `_MOST` cuts the others: those that the document declares, or
-    # that the server exposes to scripts of other sites (WHATWG Fetch, CORS protocol).
+    # The useful ones come first, so that `_MOST_HEADERS` cuts the others: those that the document
+    # declares, or that the server exposes to scripts of other sites (WHATWG Fetch, CORS protocol).
     lines = [(*_classify_header(raw_name), raw_value) for raw_name, raw_value in headers.raw]
     exposed = [
         value[:_LONGEST_LIST].decode("latin-1") for name, _, value in lines if name == _EXPOSED
@@ -295,9 +295,9 @@ def _select_headers(headers: httpx.Headers, declared: Collection[str] = ()) -> d
         *(name.strip() for values in exposed for name in values.lower().split(",")),
     }
     headers_by_name: dict[str, str] = {}
-    for among in (True, None) if wanted_names else (True,):
+    for group in (True, None) if wanted_names else (True,):
         for name, is_selected, value in lines:
-            if is_selected is among and (is_selected or name in wanted_names):
+            if is_selected is group and (is_selected or name in wanted_names):
                 _add_header(headers_by_name, name, value)
     return headers_by_name
 
@@ -310,7 +310,7 @@ def _classify_header(raw_name: bytes) -> tuple[str, bool | None]:
 
 def _add_header(headers_by_name: dict[str, str], name: str, raw_value: bytes) -> None:
     # RFC 9110, section 5.3: lines of one name are joined with commas.
-    if len(headers_by_name) <= _MOST or name in headers_by_name or name == "content-type":
+    if len(headers_by_name) <= _MOST_HEADERS or name in headers_by_name or name == "content-type":
         try:
             text = raw_value.decode()
         except UnicodeDecodeError:

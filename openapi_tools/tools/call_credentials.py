@@ -39,15 +39,16 @@ async def resolve_credentials(
 
     Args:
         call: The call.
-        endpoint: Keeps them where all calls with the session's credentials need the same.
-        attempts: Whose connections and deadline token requests use.
+        endpoint: The endpoint, which stores them if all calls with the session's credentials need
+            the same.
+        attempts: The attempts, whose connections and deadline token requests use.
         stale: The credentials that were refused with 401.
     """
     session = endpoint.session
 
     def learn(*secrets: str) -> None:
         session.redactor.learn(*secrets, temporary=True)
-        call.redactor.learn(*secrets)  # the session keeps the newest ones only
+        call.redactor.learn(*secrets)  # the session forgets old ones
 
     def open_channel() -> Channel:
         return Channel.for_call(attempts.transport, endpoint.policy, learn)

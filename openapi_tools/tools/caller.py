@@ -335,7 +335,7 @@ class Caller:
             settings,
             redactor=call.redactor,
             keep=keep,
-            after=None if follow_up is None else follow_up.read,
+            read_follow_up=None if follow_up is None else follow_up.read,
             shaper=shaper,
         )
         # JMESPath takes time for large values, and a store of the user's own may be a server's.

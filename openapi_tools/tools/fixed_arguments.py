@@ -25,13 +25,13 @@ class FixedArguments:
     __slots__ = (
         "_read_values",
         "_redactor",
-        "_written",
+        "_templates",
         "masked",
     )  # so that `vars` shows no secret
 
-    def __init__(self, written: Mapping[str, Any], redactor: Redactor) -> None:
-        self.masked: dict[str, Any] = {name: _mask(value) for name, value in written.items()}
-        self._written = written
+    def __init__(self, templates: Mapping[str, Any], redactor: Redactor) -> None:
+        self.masked: dict[str, Any] = {name: _mask(value) for name, value in templates.items()}
+        self._templates = templates
         self._redactor = redactor
         self._read_values: Callable[[], dict[str, Any]] | None = None  # wrapped, as in `Secret`
 
@@ -42,9 +42,9 @@ class FixedArguments:
             CallError: A variable is not set.
         """
         if self._read_values is None:
-            for name, value in self._written.items():
+            for name, value in self._templates.items():
                 self._redactor.learn(*(_read(variable, name) for variable in find_variables(value)))
-            values = {name: expand_variables(v, name) for name, v in self._written.items()}
+            values = {name: expand_variables(v, name) for name, v in self._templates.items()}
             self._read_values = lambda: values
         return self._read_values()
 

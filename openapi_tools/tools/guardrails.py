@@ -64,7 +64,7 @@ class Guards:
             if isinstance(guard, Approval):
                 continue
             if isinstance(verdict, ToolResult):
-                return check_usable(verdict, _name(guard))
+                return check_usable(verdict, _function_name(guard))
             arguments = _apply_verdict(copy, verdict, guard).arguments
             if not is_equal(arguments, call.arguments):
                 call = call.model_copy(update={"arguments": tool.check(arguments)})
@@ -75,7 +75,7 @@ class Guards:
         for guard in self.outputs:
             verdict = await ask(guard, result, context)
             if isinstance(verdict, ToolResult):
-                result = check_usable(verdict, _name(guard))
+                result = check_usable(verdict, _function_name(guard))
             elif verdict is not None:
                 raise _verdict_error(guard, verdict)
         return result
@@ -86,9 +86,9 @@ class Guards:
             try:
                 verdict = await _call_function(function, error, context)
                 if isinstance(verdict, ToolResult):
-                    return check_usable(verdict, _name(function))
+                    return check_usable(verdict, _function_name(function))
             except Exception:
-                logger.exception("%s failed; its error is passed on", _name(function))
+                logger.exception("%s failed; its error is passed on", _function_name(function))
         return None
 
 
@@ -96,8 +96,8 @@ class Approval:
     """An input guardrail that lets a call pass once `context.approve(call)` says True.
 
     Args:
-        rule: Which tools it is for: a `Select`, a function of the tool, or None for every tool
-            that is not `read_only`.
+        rule: The tools whose calls need approval: a `Select`, a function of the tool, or None for
+            every tool that is not `read_only`.
     """
 
     def __init__(self, rule: Any = None) -> None:
@@ -140,9 +140,9 @@ def is_approval_needed(tool: Tool, settings: Settings) -> bool:
 
 def asks_about(rule: Callable[[Tool], bool], tool: Tool, tools: Any) -> bool:
     """Whether a rule takes a tool, or one of those that the tool may call."""
-    reached = getattr(tools, "called", tools)
+    called = getattr(tools, "called", tools)
     is_taken = not tool.calls_another and rule(tool)
-    return is_taken or (reached is not tools and not tool.read_only and any(map(rule, reached)))
+    return is_taken or (called is not tools and not tool.read_only and any(map(rule, called)))
 
 
 async def ask(guard: Callable[..., Any], *subjects: Any) -> Any:
@@ -152,12 +152,14 @@ async def ask(guard: Callable[..., Any], *subjects: Any) -> Any:
     except (CallError, InputError):
         raise  # with the guardrail's own reason
     except PermissionError as error:
-        raise DeniedError(str(error) or f"{_name(guard)} refused the call.") from error
-    # A guardrail that is broken lets nothing pass.
+        raise DeniedError(str(error) or f"{_function_name(guard)} refused the call.") from error
+    # A guardrail that fails lets nothing pass.
     except Exception as error:
-        logger.exception("%s failed; the call is refused", _name(guard))
+        logger.exception("%s failed; the call is refused", _function_name(guard))
         kind = type(error).__name__
-        raise DeniedError(f"{_name(guard)} failed ({kind}); the call was refused.") from error
+        raise DeniedError(
+            f"{_function_name(guard)} failed ({kind}); the call was refused."
+        ) from error
 
 
 async def _call_function(function: Callable[..., Any], *subjects: Any) -> Any:
@@ -165,14 +167,14 @@ async def _call_function(function: Callable[..., Any], *subjects: Any) -> Any:
         verdict = function(*subjects)
     except asyncio.CancelledError:  # only the call's own cancellation passes
         raise RuntimeError("it says that it was cancelled") from None
-    return await await_foreign(verdict) if inspect.isawaitable(verdict) else verdict
+    return await await_user_code(verdict) if inspect.isawaitable(verdict) else verdict
 
 
-async def await_foreign(waiting: Awaitable[Any]) -> Any:
-    """Await code of a user, whose own cancellation is a RuntimeError."""
+async def await_user_code(awaitable: Awaitable[Any]) -> Any:
+    """Await a user's code; raise RuntimeError if it was cancelled by itself."""
     # A guardrail whose own task is cancelled must not look like the call's cancellation.
     try:
-        return await waiting
+        return await awaitable
     except asyncio.CancelledError:
         task = asyncio.current_task()
         if task is None or task.cancelling():
@@ -253,7 +255,7 @@ def _apply_verdict(call: ToolCall, verdict: Any, guard: Callable[..., Any]) -> T
     if verdict is None or verdict is True:
         return call
     if verdict is False:
-        raise DeniedError(f"{_name(guard)} refused the call.")
+        raise DeniedError(f"{_function_name(guard)} refused the call.")
     if isinstance(verdict, ToolCall):
         verdict = verdict.arguments
     if isinstance(verdict, Mapping):
@@ -262,9 +264,11 @@ def _apply_verdict(call: ToolCall, verdict: Any, guard: Callable[..., Any]) -> T
 
 
 def _verdict_error(guard: Callable[..., Any], verdict: Any) -> DeniedError:
-    logger.error("%s returned %s, which is not a verdict", _name(guard), type(verdict).__name__)
-    return DeniedError(f"{_name(guard)} returned no verdict; the call was refused.")
+    logger.error(
+        "%s returned %s, which is not a verdict", _function_name(guard), type(verdict).__name__
+    )
+    return DeniedError(f"{_function_name(guard)} returned no verdict; the call was refused.")
 
 
-def _name(function: Callable[..., Any]) -> str:
+def _function_name(function: Callable[..., Any]) -> str:
     return str(getattr(function, "__name__", type(function).__name__))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from openapi_tools.model import Operation
 
 _VARIABLE = re.compile(r"\{([^{}]*)\}")
-_FIRST_SEGMENT = 3  # behind the scheme, nothing, and the host
+_FIRST_SEGMENT = 3  # of the path: the scheme, an empty segment and the host come before
 
 
 class _Described(Protocol):
@@ -70,7 +70,7 @@ class MarkedValues:
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """The names before marked values in requests, in lower case."""
+        """The names of marked values in requests, in lower case."""
         if self.arguments is None:
             return frozenset()
         operation, schema = self._tool.operation, self.arguments
@@ -110,7 +110,7 @@ class MarkedValues:
         return str(redact_data("/".join(segments) + query, names=self.names))
 
     def _hide_header(self, name: str, value: str) -> str:
-        # A request to look at has masked credentials, with the scheme before them.
+        # In a preview the credentials are masked already, with the scheme before them.
         if name in ("authorization", "cookie"):
             return str(redact_data(value, names=self.names))
         return str(redact_data({name: value}, names=self.names)[name])

@@ -47,9 +47,9 @@ if TYPE_CHECKING:
 
 _METHODS = ("PUT", "PATCH", "DELETE")
 _SECONDS, _BYTES = 5.0, 256 * 1024  # of the one read
-_LINES, _VALUE, _DELETED = 20, 100, 1_000
+_LINES, _VALUE, _DELETED = 20, 100, 1_000  # changes; characters of a value, of a deleted resource
 _VARIABLE = re.compile(r"\{([^{}]*)\}")
-_OUTSIDE = ("header", "cookie")
+_NOT_IN_URL = ("header", "cookie")
 _PATCH = "application/json-patch+json"
 _MISSING = object()
 _NOT_FOUND = 404
@@ -121,8 +121,8 @@ def _arguments_of_read(
             if find_variables(value):  # a secret of the write that the read does not have
                 return None
             read_arguments[name] = value
-    # What only the write takes may choose another resource, unless it is a header.
-    is_same = all(location in _OUTSIDE for location, _ in values)
+    # A parameter that only the write has may choose another resource, unless it is a header.
+    is_same = all(location in _NOT_IN_URL for location, _ in values)
     return reader.check(read_arguments) if is_same else None
 
 
@@ -139,11 +139,11 @@ def _parameter_keys(operation: Operation) -> dict[str, tuple[str, Any]]:
 
 
 async def _read_state(reader: Tool, arguments: dict[str, Any], context: Any) -> ToolResult | None:
-    own_context = replace_context_values(
+    read_context = replace_context_values(
         context, whole=True, most_bytes=_BYTES, wait=0, approve=None, answer=None, fields=None
     )
     async with asyncio.timeout(_SECONDS):
-        result = await reader.execute(arguments, context=own_context)
+        result = await reader.execute(arguments, context=read_context)
     if (result.error or {}).get("status") == _NOT_FOUND:
         return result
     is_known = result.success and result.output is not None
@@ -158,13 +158,13 @@ def _describe_changes(
     marked: MarkedValues,
 ) -> Changes:
     names = {t.method: t.name for t in neighbours if _is_same_path(t.path, tool.path)}
-    undo = _describe_undo(tool, names, neighbours, is_there=state.success)
+    undo = _describe_undo(tool, names, neighbours, exists=state.success)
     if not state.success:
         effect = "creates it" if tool.method == "PUT" else "finds nothing to change"
         return Changes((f"it does not exist yet (404): the call {effect}",), undo)
     changes = list(_find_lines(tool, arguments, state.output, marked))
     lines = [line for _, line in changes[:_LINES]] or ["no property changes"]
-    if left_out := [place for place, _ in changes[_LINES:]]:
+    if left_out := [target for target, _ in changes[_LINES:]]:
         rest = f" and {len(left_out) - _LINES:,} more" if len(left_out) > _LINES else ""
         lines.append(f"and {len(left_out):,} more: {', '.join(left_out[:_LINES])}{rest}")
     etag = state.metadata.get("headers", {}).get("etag", "")
@@ -173,9 +173,9 @@ def _describe_changes(
 
 
 def _describe_undo(
-    tool: Tool, names: dict[str, str], neighbours: list[Tool], *, is_there: bool
+    tool: Tool, names: dict[str, str], neighbours: list[Tool], *, exists: bool
 ) -> str:
-    if not is_there:
+    if not exists:
         name = names.get("DELETE", "") if tool.method == "PUT" else ""
         return f"call {name}" if name else "no tool does"
     if tool.method != "DELETE":
@@ -183,9 +183,11 @@ def _describe_undo(
         return f"call {tool.name} with the previous {former}"
     if "PUT" in names:
         return f"call {names['PUT']} with the previous state"
-    # What was deleted is created again where its collection takes a POST.
-    above = tool.path.rstrip("/").rpartition("/")[0]
-    creators = (t.name for t in neighbours if t.method == "POST" and _is_same_path(t.path, above))
+    # A deleted resource can be created again if its collection takes a POST.
+    parent_path = tool.path.rstrip("/").rpartition("/")[0]
+    creators = (
+        t.name for t in neighbours if t.method == "POST" and _is_same_path(t.path, parent_path)
+    )
     name = next(creators, "")
     return (
         f"call {name} with the previous state (it may get another id)" if name else "no tool does"
@@ -234,11 +236,11 @@ def _find_differences(
     *,
     replaces: bool,
     make_line: _MakeLine,
-    place: str = "",
+    pointer: str = "",
 ) -> Iterator[_Line]:
     if not (isinstance(old, dict) and isinstance(new, dict)):
         if not is_equal(old, new):
-            yield make_line(place, old, new)
+            yield make_line(pointer, old, new)
         return
     for name, value in new.items():
         yield from _find_differences(
@@ -247,37 +249,37 @@ def _find_differences(
             None,
             replaces=replaces,
             make_line=make_line,
-            place=place + pointer_token(name),
+            pointer=pointer + pointer_token(name),
         )
     for name in old if replaces else ():
         if name not in new and (writable is None or name in writable):
-            yield make_line(place + pointer_token(name), old[name], _MISSING)
+            yield make_line(pointer + pointer_token(name), old[name], _MISSING)
 
 
 def _find_patch_steps(sent: Any, state: Any, make_line: _MakeLine) -> Iterator[_Line]:
     for step in sent if isinstance(sent, list) else ():
-        place, verb = str(as_dict(step).get("path", "")), as_dict(step).get("op")
+        pointer, verb = str(as_dict(step).get("path", "")), as_dict(step).get("op")
         if verb in ("add", "replace", "remove"):
             new = step.get("value") if verb != "remove" else _MISSING
-            yield make_line(place, _find_value(state, place), new)
+            yield make_line(pointer, _find_value(state, pointer), new)
         elif verb != "test":
             start = describe_pointer(str(as_dict(step).get("from", "")))
-            target = describe_pointer(place)
+            target = describe_pointer(pointer)
             verb = shorten_and_count(escape_ascii(str(verb)), _VALUE)
             yield target, f"{verb} from {start} to {target}"
 
 
-def _find_value(value: Any, place: str) -> Any:
+def _find_value(value: Any, pointer: str) -> Any:
     try:
-        return resolve_pointer(value, place)
+        return resolve_pointer(value, pointer)
     except LookupError:
         return _MISSING
 
 
-def _make_line(schemas: Iterable[MarkedSchema | None], place: str, old: Any, new: Any) -> _Line:
-    names = [key for key in split_pointer(place) if not key.isdecimal()]
+def _make_line(schemas: Iterable[MarkedSchema | None], pointer: str, old: Any, new: Any) -> _Line:
+    names = [key for key in split_pointer(pointer) if not key.isdecimal()]
     name = names[-1] if names else ""  # of an item, that of its list
-    marked = [schema.find_schema(place) for schema in schemas if schema is not None]
+    marked = [schema.find_schema(pointer) for schema in schemas if schema is not None]
 
     def mask_secrets(value: Any) -> Any:
         if value is _MISSING:
@@ -290,5 +292,5 @@ def _make_line(schemas: Iterable[MarkedSchema | None], place: str, old: Any, new
     old, new = mask_secrets(old), mask_secrets(new)
     before = "is new" if old is _MISSING else f"was {describe_value(old, _VALUE)}"
     after = "is removed" if new is _MISSING else f"becomes {describe_value(new, _VALUE)}"
-    target = describe_pointer(place) if place else "the whole"
+    target = describe_pointer(pointer) if pointer else "the whole"
     return target, f"{target}: {before}, {after}"

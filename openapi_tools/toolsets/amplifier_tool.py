@@ -27,7 +27,7 @@ from openapi_tools.result import (
     contents_of,
 )
 from openapi_tools.tools.caller import read_call_id
-from openapi_tools.tools.guardrails import await_foreign, make_question
+from openapi_tools.tools.guardrails import await_user_code, make_question
 from openapi_tools.tools.tool_call_reader import read_call
 from openapi_tools.toolsets.adapters import make_blocks, warn_about_tokens
 
@@ -162,7 +162,7 @@ class AmplifierTool:
     async def _emit(self, event: str, facts: dict[str, Any]) -> None:
         name, data = f"{self.name}:{event}", {"tool_name": self.name, **facts}
         with suppress(Exception):  # a failing hook does not fail the call
-            await await_foreign(self._coordinator.hooks.emit(name, data))
+            await await_user_code(self._coordinator.hooks.emit(name, data))
 
     async def _approve(self, call: ToolCall) -> bool:
         prompt = await make_question(self._called.get(call.name, self._tool), call)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from openapi_tools.common.json_values import dump_json
 from openapi_tools.redaction import excerpt
 from openapi_tools.search.costs import estimate_tokens
-from openapi_tools.tools.guardrails import await_foreign
+from openapi_tools.tools.guardrails import await_user_code
 from openapi_tools.tools.tool_call_reader import read_value
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ async def ask_model(
     try:
         async with timeout:
             value = model(messages, tools, **options)
-            value = await await_foreign(value) if inspect.isawaitable(value) else value
+            value = await await_user_code(value) if inspect.isawaitable(value) else value
             return read_reply(value, first_id)
     except (ModelError, KeyboardInterrupt):
         raise
