@@ -35,9 +35,8 @@ from openapi_tools.model import AnswerShape
 from openapi_tools.settings import Settings
 
 _Model = TypeVar("_Model", bound=BaseModel)
-Shapes = dict[
-    str, tuple[ToolShape, tuple[str, ...]]
-]  # by a tool's name, with the keys of its table
+# By a tool's name, with the keys of its table.
+Shapes = dict[str, tuple[ToolShape, tuple[str, ...]]]
 
 _MOST_KEYS = 8
 _KINDS = {"dict_type": "a table", "model_type": "a table", "string_type": "a string"}
@@ -47,7 +46,7 @@ _GLOB = re.compile(r"[*?\[]")
 
 @dataclass(frozen=True, slots=True)
 class ConfigFile:
-    """A configuration, the folder that its paths are relative to, and places for messages."""
+    """A configuration, the folder that its paths are relative to, and its lines for messages."""
 
     data: Configuration
     name: str
@@ -64,7 +63,7 @@ class ConfigFile:
     def apply_overrides(
         self, source: Any, settings: Any, credentials: Mapping[str, Any], overlays: Any
     ) -> tuple[Any, ...]:
-        """Return source, settings, credentials, overlays: the given ones over the file's."""
+        """Return source, settings, credentials and overlays: the caller's override the file's."""
         overrides = {n: getattr(settings, n) for n in getattr(settings, "model_fields_set", ())}
         values = self._read_settings() | overrides
         if overrides.get("files") is not None:  # another store than the file's folder
@@ -206,7 +205,7 @@ class ConfigFile:
             self.fail(("tools", key), f"the document has no such tool{end}")
         return matches
 
-    def names_one(self, place: tuple[str, ...]) -> bool:
+    def is_for_one_tool(self, place: tuple[str, ...]) -> bool:
         """Return whether the table at a place is for one tool, not for a pattern of names."""
         return not _is_pattern(place[-1])
 

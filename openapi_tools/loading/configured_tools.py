@@ -146,7 +146,7 @@ def _check_shape(
         find_shape_faults(shape, tool.offered_schema(), tool.settings.description_chars), place
     )
     # Reading the operation raises for a faulty document.
-    if tool.operation.body is None and shape.media_types and config.names_one(place):
+    if tool.operation.body is None and shape.media_types and config.is_for_one_tool(place):
         config.fail((*place, "media_type"), "the tool has no body.")
     _check_fields(tool, shape, config, place)
     values = {("fixed", name): value for name, value in shape.fixed.items()}

@@ -46,7 +46,7 @@ _LOADERS = 8  # threads
 _RETRY_SECONDS = 60.0  # until loading an API that failed is retried
 _WATCH_SECONDS = 0.3  # between two checks of watched files
 
-# The code of a failure for anyone who asks, by its class; the first match counts.
+# The codes of failures, which anyone may see, by class; the first match is used.
 _REASONS: dict[type[OpenAPIToolsError], str] = {
     SourceError: "document_unreadable",
     DocumentError: "document_invalid",
@@ -159,7 +159,7 @@ class ServedApis:
         watchers: Functions that get the name of an API and each event of its calls.
         guards: Functions that get a tool and its call, as input guardrails.
         on_refresh: Called after documents were read.
-        has_changed: Asked again and again, in a thread: a yes has all documents read again.
+        has_changed: Called repeatedly, in a thread; after True, all documents are read again.
     """
 
     def __init__(
@@ -228,12 +228,12 @@ class ServedApis:
         """Return the number of tools, and of APIs, for a person; once the servers are made."""
         toolsets = [api.toolset for api in self.apis if api.toolset is not None]
         tools = format_count(sum(map(len, toolsets)), "tool")
-        of = f" of {format_count(len(self.apis), 'API')}" if counts_apis else ""
-        if of and len(toolsets) < len(self.apis):
-            of = f" of {len(toolsets)}{of}"  # the log says why the others are not served
+        apis = f" of {format_count(len(self.apis), 'API')}" if counts_apis else ""
+        if apis and len(toolsets) < len(self.apis):
+            apis = f" of {len(toolsets)}{apis}"  # the log says why the others are not served
         skipped = format_count(sum(len(toolset.skipped) for toolset in toolsets), "operation")
         mode = "" if self.mode == "tools" else f" in mode {self.mode}"
-        return f"serving {tools}{of} ({skipped} skipped){mode}"
+        return f"serving {tools}{apis} ({skipped} skipped){mode}"
 
     @property
     def called_tools(self) -> list[OperationTool]:
@@ -279,9 +279,9 @@ class ServedApis:
             if len(apis) > 1:
                 joined = Toolset.union(joined, *rest, names=list(parts))
             mode = (apis[0].mode or "auto") if key else self._mode
-            tools, self._modes[key], why = offer_tools(joined, mode)
+            tools, self._modes[key], reason = offer_tools(joined, mode)
             if not key:
-                self.mode_reason = why
+                self.mode_reason = reason
         self._tools_by_server[key] = tools
         return tools
 
@@ -307,9 +307,9 @@ class ServedApis:
         logger.info("the tools of %s changed", ", ".join(api.name for api in changed))
         keys = [key for key in ("", *(api.name for api in changed)) if key in self.servers]
         offers = {key: self._select_tools(key) for key in keys}
-        old = [toolset for api in changed if (toolset := self._watch_calls(api)) is not None]
-        ended = [await self.servers[key].replace(offer) for key, offer in offers.items()]
-        task = asyncio.create_task(_close_when_idle(ended, old))
+        replaced = [toolset for api in changed if (toolset := self._watch_calls(api)) is not None]
+        running_calls = [await self.servers[key].replace(offer) for key, offer in offers.items()]
+        task = asyncio.create_task(_close_when_idle(replaced, running_calls))
         self._retiring.add(task)
         task.add_done_callback(self._retiring.discard)
 
@@ -320,18 +320,19 @@ class ServedApis:
         SIGHUP rereads the documents at once.
         """
         loop = asyncio.get_running_loop()
-        keeping = {asyncio.create_task(self._keep_up_to_date())}
+        tasks = {asyncio.create_task(self._keep_up_to_date())}
         if self.has_changed is not None:
-            keeping.add(asyncio.create_task(self._watch_files(self.has_changed)))
+            tasks.add(asyncio.create_task(self._watch_files(self.has_changed)))
         if any(api.read for api in self.apis):
             with suppress(AttributeError, NotImplementedError, RuntimeError, ValueError):
                 loop.add_signal_handler(signal.SIGHUP, self._refresh_now.set)
         try:
             yield
         finally:
-            for task in (ending := {*keeping, *self._retiring}):
+            tasks |= self._retiring
+            for task in tasks:
                 task.cancel()
-            await asyncio.wait(ending)
+            await asyncio.wait(tasks)
             await self.aclose()
 
     async def aclose(self) -> None:
@@ -362,11 +363,11 @@ class ServedApis:
                 await asyncio.to_thread(self.on_refresh)
 
 
-async def _close_when_idle(ended: list[Any], old: list[Toolset]) -> None:
+async def _close_when_idle(toolsets: list[Toolset], running_calls: list[Any]) -> None:
     try:
-        for each in ended:
-            await each.wait()
+        for calls in running_calls:
+            await calls.wait()
     finally:
-        for toolset in old:
+        for toolset in toolsets:
             with suppress(OpenAPIToolsError):
                 await toolset.aclose()

@@ -27,9 +27,9 @@ _Record = TypeVar("_Record")
 
 LEASE = 10.0  # seconds until the slot of a process that died is free again
 SECRET = "secret:"  # noqa: S105 -- how keys begin whose values leave a process encrypted only
-# All values of a `MemoryState` together: some hundred large responses, or tokens and keys of
+# Bytes of all values of a `MemoryState`: some hundred large responses, or tokens and keys of
 # writes for every user of a server.
-_LARGEST = 64 * 1024 * 1024
+_MOST_BYTES = 64 * 1024 * 1024
 # Each user and API has a rate of its own. Above this many, those whose next call is due already
 # are forgotten: they would be granted at once anyway.
 _MOST_RATES = 10_000
@@ -135,7 +135,7 @@ class FairShares:
 
 
 def has_free_slot(owned: int, taken: int, most: int) -> bool:
-    """Whether a user with `owned` of the `taken` slots may take another one of `most`.
+    """Return whether a user with `owned` of the `taken` slots may take another one of `most`.
 
     A user may hold as many slots as are still free: half of all if nobody else has any, then a
     quarter. This is for work in progress, which is never cancelled in favour of another user.
@@ -151,10 +151,10 @@ def state_key(kind: str, user: str, name: str) -> str:
 def lock_value(
     state: SharedState, key: str, value: bytes, *, lifetime: float, seconds: float
 ) -> AbstractAsyncContextManager[bytes | None]:
-    """Hold the lock of a value; give the stored one, or store `value` and give None.
+    """Hold the lock of a value; yield the stored one, or store `value` and yield None.
 
-    A state that does so in fewer round trips has a method of this name. `value` is like no other,
-    so that a state can tell what it has stored itself.
+    A state that can do so in fewer round trips has a method of this name. `value` is unique, so
+    that a state recognises what it has stored itself.
     """
     in_one_step = getattr(state, "lock_value", None) or partial(_lock_in_steps, state)
     lock: AbstractAsyncContextManager[bytes | None] = in_one_step(
@@ -220,14 +220,14 @@ class MemoryState(LeasedState):
     """The state of one process, for any of its event loops and threads.
 
     Args:
-        most_bytes: The limit of all values together. Above it, the oldest value is evicted of the
-            owner with the most bytes: the part before the last colon of a key, which is a kind,
-            or a kind and a user.
+        most_bytes: The limit of all values together. Above it, the oldest value of the owner with
+            the most bytes is evicted. The owner is the part of a key before the last colon: a
+            kind, or a kind and a user.
     """
 
     pause = 0.002
 
-    def __init__(self, *, most_bytes: int = _LARGEST) -> None:
+    def __init__(self, *, most_bytes: int = _MOST_BYTES) -> None:
         super().__init__()
         self._most = most_bytes
         self._lock = threading.RLock()

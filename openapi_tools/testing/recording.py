@@ -1,4 +1,4 @@
-"""Requests without credentials, and cassettes: exchanges that are recorded and replayed."""
+"""Records of requests without credentials, and cassettes, which record and replay exchanges."""
 
 from __future__ import annotations
 
@@ -120,13 +120,13 @@ def _read_argument(values: list[str], schema: Mapping[str, Any]) -> Any:
 class Cassette(FunctionTransport):
     """A transport that records exchanges to a JSON file, and replays them without a network.
 
-    `with` writes the file at its end, without credentials. Requests are the same if method, URL and
-    body are; several responses to one are returned in order, the last one again and again.
+    `with` writes the file at its end, without credentials. A request is replayed if its method, URL
+    and body are equal; several responses to one are returned in order, the last one repeatedly.
 
     Args:
         path: The file; its folder is created.
         mode: `none` replays, `all` records, `once` records where there is no file.
-        transport: Sends what is recorded; by default httpx's own.
+        transport: The transport that sends what is recorded; by default that of httpx.
 
     Raises:
         SettingsError: An unknown mode.
@@ -147,7 +147,7 @@ class Cassette(FunctionTransport):
         self.records = mode == "all" or (mode == "once" and not self._path.exists())
         self._tape: list[Any] = []
         self._lines: list[str] = []
-        self._taken_counts: Counter[str] = Counter()
+        self._replay_counts: Counter[str] = Counter()
         self._unmatched: list[str] = []
         if not self.records:
             try:
@@ -191,8 +191,8 @@ class Cassette(FunctionTransport):
         request_line = _request_line(recorded_request)
         positions = [at for at, line in enumerate(self._lines) if line == request_line]
         if positions:
-            self._taken_counts[request_line] += 1
-            at = positions[min(self._taken_counts[request_line], len(positions)) - 1]
+            self._replay_counts[request_line] += 1
+            at = positions[min(self._replay_counts[request_line], len(positions)) - 1]
             response: dict[str, Any] = self._tape[at]["response"]
             return response
         close = difflib.get_close_matches(request_line, self._lines, 1, 0)

@@ -195,7 +195,7 @@ class OperationTool:
         return self, arguments
 
     def repair_arguments(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Return arguments that do not fit in another form; only `call_tool` has one."""
+        """Return arguments that do not fit, in another form; only `call_tool` changes them."""
         return arguments
 
     def with_name(self, name: str) -> OperationTool:
@@ -236,18 +236,18 @@ class OperationTool:
         try:
             caller = self._caller or await self._load_caller()
             return await caller.execute(Call(self, input, context, profile))
-        except BaseException as error:  # noqa: BLE001 -- and raised on
+        except BaseException as error:  # noqa: BLE001 -- it is raised again
             # Cancellation passes, but trackers of errors store the variables of frames.
             context = None
-            raise strip_traceback(error)  # noqa: B904 -- the same one
+            raise strip_traceback(error)  # noqa: B904 -- the same exception
 
     async def __call__(self, call: Any, context: Any = None) -> ToolResult:
         """Run a tool call as `execute` does: a `ToolCall`, or any coordinator's or provider's."""
         try:
             return await (await self._load_caller()).execute_tool_call(call, context)
-        except BaseException as error:  # noqa: BLE001 -- and raised on
+        except BaseException as error:  # noqa: BLE001 -- it is raised again
             context = None  # a traceback of this frame would show it
-            raise strip_traceback(error)  # noqa: B904 -- the same one
+            raise strip_traceback(error)  # noqa: B904 -- the same exception
 
     def check(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments as a call would use them, without calling.
@@ -294,7 +294,7 @@ class OperationTool:
         return result if self.guards is None else await self.guards.release(result, context)
 
     async def on_error(self, error: Exception, context: Any) -> ToolResult:
-        """Return the result of the functions for failures, else an error result."""
+        """Return the result of a function for failures, or else the error as a result."""
         explained = None if self.guards is None else await self.guards.explain(error, context)
         return explained or self._find_caller().error_result(error)
 
@@ -378,5 +378,5 @@ async def execute_call(tool: OperationTool, call: Call) -> ToolResult:
     try:
         caller = await tool._load_caller()  # noqa: SLF001 -- of this module
         return await caller.execute(call)
-    except BaseException as error:  # noqa: BLE001 -- and raised on
-        raise strip_traceback(error)  # noqa: B904 -- the same one
+    except BaseException as error:  # noqa: BLE001 -- it is raised again
+        raise strip_traceback(error)  # noqa: B904 -- the same exception

@@ -22,7 +22,7 @@ def application_client(app: Any, largest: int) -> httpx.AsyncClient:
 
         async def send_bounded(message: Any) -> None:
             nonlocal size
-            await asyncio.sleep(0)  # lets a deadline end a stream
+            await asyncio.sleep(0)  # so that a deadline can end a stream
             await send(message)  # httpx reads the whole body, and reports one that is too large
             size += len(message.get("body", b""))
             if size > largest:

@@ -70,7 +70,7 @@ class CallRecorder:
         approves: The case's reply to requests for approval.
         limit: The most calls of tools.
         uses: The calls, in order.
-        is_exceeded: Whether the model tried more; such a call is not sent.
+        is_exceeded: Whether the model tried to make more calls, which are not sent.
         steps: Calls by the model itself, including those of search and code tools.
     """
 
@@ -166,7 +166,7 @@ def create_use(tool: OperationTool, arguments: dict[str, Any]) -> ToolUse:
 def _create_guard(tool: OperationTool, recorder: CallRecorder) -> Callable[..., None]:
     def admit(call: ToolCall, _: Any) -> None:
         use = _current_use.get()
-        if use is None or use.tool != tool.name:  # a page that a program asks for
+        if use is None or use.tool != tool.name:  # a page that a program requests
             use = recorder.add(create_use(tool, {}))
         use.arguments = call.arguments
         if use.is_write and not recorder.approves:
