@@ -175,7 +175,7 @@ class Session:
             server_url(operation, self.settings),
             self.origins,
             self.provenance.origin,
-            lenient=self.settings.anonymous or self.settings.dry_run,
+            lenient=self.settings.anonymous,
             client_adds_credentials=self.client_adds_credentials,
             is_named=self.settings.credential_origins is not None,
         )
