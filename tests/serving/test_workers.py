@@ -132,7 +132,7 @@ async def test_a_document_that_failed_is_one_line_of_all_processes(environment, 
         tmp_path, "port = 0\nworkers = 2", pets=PETS, gone=gone, odd="sauce = 1"
     )
     async with process_of(config, "--log", "json", env=environment) as server:
-        url = (await server.line(r"serving 2 tools of 1 API .* at (http://[^\s\"]+)"))[1]
+        url = (await server.line(r"serving 2 tools of 1 of 3 APIs .* at (http://[^\s\"]+)"))[1]
         await workers_of(tmp_path / "metrics", server, 2)
         async with httpx2.AsyncClient(timeout=60) as http:
             ready = (await http.get(f"{url.removesuffix('/mcp')}/readyz")).json()
