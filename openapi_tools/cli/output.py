@@ -25,6 +25,7 @@ from openapi_tools.cli.styles import (
 from openapi_tools.cli.text_layout import text_width, wrap_text
 from openapi_tools.common.json_values import dump_json, escape_controls, select_attributes
 from openapi_tools.errors import OutputError
+from openapi_tools.state.atomic_files import replace_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -136,13 +137,20 @@ def _wrap_note(line: str) -> str:
 
 def write_new_file(path: Path, text: str, *, force: bool) -> None:
     """Write a file; replace one that exists only by force."""
+    if not force and os.path.lexists(path):  # or a link
+        raise OutputError("the file exists; --force overwrites it.", path=str(path))
     try:
-        with path.open("w" if force else "x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        raise OutputError("the file exists; --force overwrites it.", path=str(path)) from None
+        write_whole(path, text.encode())
     except OSError as error:
         raise OutputError(f"cannot be written ({error.strerror}).", path=str(path)) from None
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file, or leave the former one: no part of it stays on a full disk."""
+    if path.exists() and not path.is_file():  # a device or a pipe
+        path.write_bytes(data)
+    else:
+        replace_file(path.resolve(), data, mode=0o666)  # but for the umask: it is no secret
 
 
 def skipped_data(source: Toolset | Report) -> dict[str, Any]:

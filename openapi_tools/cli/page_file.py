@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from openapi_tools.browse.one_file import render_page
-from openapi_tools.cli.output import print_note
+from openapi_tools.cli.output import print_note, write_whole
 from openapi_tools.cli.progress import show_progress
 from openapi_tools.errors import format_count
 
@@ -24,7 +24,7 @@ def write_page(toolset: Toolset, file: Path, changes: Any = None, *, check: bool
     try:
         is_stale = not file.is_file() or file.read_bytes() != content
         if is_stale and not check:
-            file.write_bytes(content)
+            write_whole(file, content)
     except OSError as error:
         raise click.ClickException(f"{file}: {error.strerror}.") from None
     state = "up to date"

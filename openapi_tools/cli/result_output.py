@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import shutil
 import sys
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -89,6 +89,7 @@ def _write_body(result: ToolResult, output: Path, body: bytes | None) -> None:
     if stored is None and (body is None or result.metadata.keys() & {"shaped", "paging"}):
         body = (text if isinstance(text, str) else dump_json(text)).encode(errors="replace")
     to_stdout = str(output) == "-"
+    is_new = not to_stdout and not output.exists()
     try:
         with (
             io.BytesIO(body or b"") if stored is None else Path(text["file"]).open("rb") as content,
@@ -98,6 +99,9 @@ def _write_body(result: ToolResult, output: Path, body: bytes | None) -> None:
             file.flush()
             size = content.tell()
     except OSError as error:
+        if is_new:  # the disk may be full
+            with suppress(OSError):
+                output.unlink()
         raise OutputError(f"cannot be written ({error.strerror}).", path=str(output)) from None
     if not to_stdout:
         print_note(f"{output}: {size:,} bytes, {result.metadata.get('media_type') or 'JSON'}")

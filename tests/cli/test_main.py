@@ -201,3 +201,30 @@ def test_json_is_valid_whatever_the_encoding(write):
 
         (tool,) = json.loads(ran.stdout)["tools"]
         assert tool["description"].startswith(summary)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "init specs/museum.yaml --output {file}",
+        "init specs/museum.yaml --output {file} --force",
+        "browse specs/museum.yaml --html {file}",
+        "generate specs/museum.yaml --html {file}",
+        "call specs/museum.yaml list_special_events --mock --output {file}",
+    ],
+)
+@pytest.mark.parametrize("former", [None, "mine\n"])
+def test_a_file_that_cannot_be_written_whole_is_not_written(command, former, tmp_path):
+    # A part of a page, and an empty file that the next run refused to replace, stayed.
+    file = tmp_path / "file"
+    if former is not None:
+        file.write_text(former)
+
+    # With a limit of 1 kB Python would write broken bytecode.
+    limit = "export PYTHONDONTWRITEBYTECODE=1; ulimit -f 1"
+    ran = shell(f"{limit}; openapi-tools {command.format(file=file)}")
+
+    assert ran.returncode in (1, 2)
+    assert ran.stderr.decode().startswith(f"openapi-tools: error: {file}: ")
+    assert [path.name for path in tmp_path.iterdir()] == ([] if former is None else ["file"])
+    assert former is None or file.read_text() == former
