@@ -105,7 +105,7 @@ class _Draft:
         if not nodes:
             return
         self._is_changed = True
-        texts = {id(schema): json.dumps(schema) for schema, _ in nodes}
+        texts = _write_all(schema for schema, _ in nodes)
         costs = self._costs(nodes, texts)
         nodes.sort(key=lambda node: costs[id(node[0])], reverse=True)
         cuts: dict[str, _Cut] = {}  # by text: many schemas of a level are the same reference
@@ -161,6 +161,21 @@ class _Draft:
         return [name for name in self._definitions if name in needed]
 
 
+def _write_all(schemas: Iterable[Schema]) -> dict[int, str]:
+    # Where definitions refer to one another, most schemas are one of a few references.
+    references: dict[str, str] = {}
+    texts = {}
+    for schema in schemas:
+        reference = schema.get("$ref") if len(schema) == 1 else None
+        text = references.get(reference) if isinstance(reference, str) else None
+        if text is None:
+            text = json.dumps(schema)
+            if isinstance(reference, str):
+                references[reference] = text
+        texts[id(schema)] = text
+    return texts
+
+
 def _part_key(name: str) -> str:
     return f"/{name}"
 
@@ -171,6 +186,7 @@ class _Levels:
     def __init__(self, schema: Schema) -> None:
         self._root = schema
         self._seen: set[int] = set()
+        self._targets: dict[str, list[Node]] = {}  # the parts that references lead to
         names = schema.get("$defs", {})
         self._parts = {id(node): _part_key(name) for name, node in names.items()} | {
             id(schema): _ROOT
@@ -194,10 +210,15 @@ class _Levels:
                 continue
             self._seen.add(id(schema))
             if "$ref" in schema:
-                target = find_target(schema, self._root)
-                # A reference into a part is not followed: the part is met on its own way.
-                if (home := self._parts.get(id(target))) is not None:
-                    waiting.append((target, home))
+                reference = str(schema["$ref"])
+                if reference not in self._targets:
+                    target = find_target(schema, self._root)
+                    # A reference into a part is not followed: the part is met on its own way.
+                    home = self._parts.get(id(target))
+                    self._targets[reference] = [] if home is None else [(target, home)]
+                waiting += self._targets[reference]
+                if len(schema) == 1:
+                    continue
             for key in [key for key in schema if key in _HOLDING]:
                 nodes = [(inner, part) for inner in _copy_schemas(schema, key)]
                 (waiting if key in IN_PLACE_KEYWORDS else below).extend(nodes)
