@@ -104,6 +104,10 @@ def _decode_leniently(text: str) -> Any:
         return _LENIENT.decode(text)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
+    except json.JSONDecodeError:
+        raise
+    except ValueError:  # of Python's limit for integers
+        raise ValueError("it has a number of too many digits") from None
 
 
 def _read_leniently(content: bytes, charset: str) -> tuple[Any, list[str]]:

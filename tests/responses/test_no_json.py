@@ -38,6 +38,19 @@ async def test_nul_behind_json_is_left_out_of_the_text():
     assert result.output == '{"a":1}\n'
 
 
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (b"[" * 100_000, "it is nested too deeply"),
+        (b'{"a": %s}' % (b"9" * 5000), "it has a number of too many digits"),
+    ],
+)
+async def test_a_limit_of_the_parser_is_named_in_plain_words(body, reason):
+    result, _ = await call_once(response(body))
+
+    assert f"declares JSON but is not valid JSON ({reason})" in result.metadata["notes"][0]
+
+
 @pytest.mark.parametrize("body", [b"", b" \r\n"])
 async def test_nothing_is_a_success_without_output(body):
     result, _ = await call_once(response(body), method="post")
