@@ -218,11 +218,11 @@ def _has_frozen_objects() -> bool:
 
 
 class PausedGC:
-    """Pause the collector while modules are imported, or a document or a search index is built.
+    """Pause the collector while a document, a schema or a search index is built.
 
-    It finds nothing in new modules, dicts and lists, and takes a third of the time of a parse and a
-    sixth of that of imports or an index. What was built then counts as old: it stays, and a young
-    collection need not walk over all of it.
+    It finds nothing in new dicts and lists, and takes a third of the time of a parse and a sixth of
+    that of an index. What was built then counts as old: it stays, and a young collection need not
+    walk over all of it.
     """
 
     # A class: it is entered for each row of the cache, and a generator takes three times as long.

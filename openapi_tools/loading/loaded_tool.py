@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from openapi_tools.common.json_values import Node, as_string, pointer_token
+from openapi_tools.common.json_values import Node, PausedGC, as_string, pointer_token
 from openapi_tools.common.visible_text import plain_text, strip_hidden
 from openapi_tools.configuration.tool_shape import (
     ToolShape,
@@ -65,7 +65,7 @@ class ToolBuilder:
 
     def input_schema(self, node: OperationNode, media_types: tuple[str, ...]) -> Node:
         """Return the schema of an operation's input, whichever parameters are filled."""
-        with self._lock:
+        with self._lock, PausedGC():
             return self._inputs.input_schema(node, media_types)
 
     def response_schema(self, node: OperationNode) -> Node | None:

@@ -12,9 +12,9 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.common.http_rules import has_dot_segment
-from openapi_tools.common.json_values import as_dict, as_list, unescape_token
+from openapi_tools.common.json_values import Node, as_dict, as_list, pointer_token, unescape_token
 from openapi_tools.common.visible_text import NO_STABLE_NAMES, StableNames, tool_names
-from openapi_tools.errors import DocumentError, InvalidDocument
+from openapi_tools.errors import DocumentError, InvalidDocument, format_count
 from openapi_tools.loading import keyword_values
 from openapi_tools.loading.document import Document, OperationNode
 from openapi_tools.loading.input_warnings import warn_of_unreadable_parts
@@ -23,7 +23,7 @@ from openapi_tools.model import Skipped
 from openapi_tools.requests.path_notations import read_template
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from openapi_tools.loading.cache_folder import DerivedFile
     from openapi_tools.loading.references import Resource
@@ -32,6 +32,9 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _MOST_NAMES = 10  # in warnings about one path; further ones are counted
 _LONGEST_NAME = 100
 _LONGEST_POINTER = 500
+# Extensions of Azure and of Amazon API Gateway that hold operations.
+_MS_PATHS = "x-ms-paths"
+_ANY_METHOD = "x-amazon-apigateway-any-method"
 
 # Properties that hold objects of OpenAPI, which say how a request is written.
 _OBJECTS = frozenset({"content", "headers", "encoding", "prefixEncoding"})
@@ -115,6 +118,7 @@ def find_operations(
             *usability.warnings,
             *document.references.local_notes,
             *warn_of_unreadable_parts(document, usable),
+            *_warn_of_extensions(document.root),
         ],
         counts=lambda: _count_other_parts(document),
         nodes=usable,
@@ -142,6 +146,19 @@ def _count_other_parts(document: Document) -> dict[str, int]:
             responses = as_dict(operation.node.get("responses")).values()
             counts["links"] += sum(len(as_dict(as_dict(node).get("links"))) for node in responses)
     return counts
+
+
+def _warn_of_extensions(root: Node) -> Iterator[str]:
+    paths = as_dict(root.get(_MS_PATHS))
+    if paths:
+        count = format_count(len(paths), "path")
+        yield f"/{_MS_PATHS}: the operations of {count} are left out; declare them in 'paths'."
+    items = as_dict(root.get("paths")).items()
+    pointers = [pointer_token(path) for path, item in items if _ANY_METHOD in as_dict(item)]
+    if pointers:
+        place = f"/paths{pointers[0]}"[:_LONGEST_POINTER]
+        others = f", as in {len(pointers) - 1} more" if len(pointers) > 1 else ""
+        yield f"{place}: {_ANY_METHOD!r} is left out{others}; declare each method."
 
 
 class _Usability:

@@ -216,6 +216,20 @@ def test_security_schemes_of_every_version_are_kept_as_data():
     ]
 
 
+def test_operations_in_extensions_are_left_out_with_a_warning():
+    item = {"get": operation(), "x-amazon-apigateway-any-method": operation()}
+    azure = {"/b?comp=list": {"get": operation()}}
+    toolset = tools({"/{proxy}": item, "/y": item, "/z": {}}, **{"x-ms-paths": azure})
+    assert len(toolset) == 2
+    assert set(toolset.warnings) >= {
+        "/x-ms-paths: the operations of 1 path are left out; declare them in 'paths'.",
+        (
+            "/paths/~1{proxy}: 'x-amazon-apigateway-any-method' is left out, as in 1 more; "
+            "declare each method."
+        ),
+    }
+
+
 def test_webhooks_callbacks_and_links_are_counted_and_no_tools():
     post = {
         "callbacks": {"done": {"{$url}": {"post": operation()}}},
