@@ -1,8 +1,9 @@
 """A document as an SQLite file: a label, the facts of its tools, and its parts.
 
-One table holds them all as JSON: rows `label`, `facts` and `keys`, and one for each path item,
-component and other part, by its JSON Pointer. Each row has a checksum, so that damage which
-SQLite does not notice is found when the row is read.
+One table holds them all as JSON: rows `label` and `facts`, and one for each path item, component
+and other part, by its JSON Pointer; the keys of an object that is split into parts are in a row of
+their own. Each row has a checksum, so that damage which SQLite does not notice is found when the
+row is read.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from contextlib import closing, suppress
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from openapi_tools.loading.document import Document
 
-_VERSION = [__version__, 7]  # of the package, and of this form
+_VERSION = [__version__, 8]  # of the package, and of this form
 # Properties of the root whose own properties are parts.
 _SPLIT = frozenset({"paths", "components", "definitions", "parameters", "responses", "webhooks"})
 
@@ -113,14 +114,6 @@ class DocumentFile:
         with suppress(AttributeError, sqlite3.Error):  # of a file that could not be opened
             self._connection.close()
 
-    @cached_property
-    def _keys(self) -> dict[str, list[str]]:
-        # The keys of the objects that are split into parts; a list of tools needs none of them.
-        keys = self._value("keys")
-        if not isinstance(keys, dict) or not all(map(_are_keys, keys.values())):
-            raise UnusableFileError
-        return keys
-
     def operations(self, document: Document) -> DocumentOperations:
         """Return the operations of the document that is made of this file."""
         warnings, counts = self._warnings, self._counts
@@ -137,9 +130,8 @@ class DocumentFile:
 
         def part(place: str) -> Any:
             try:
-                if place[1:].partition("/")[0] in _SPLIT and place in self._keys:
-                    return lazy_object(place, self._keys[place])
-                return self._value(place)
+                keys = self._keys_at(place)
+                return self._value(place) if keys is None else lazy_object(place, keys)
             except UnusableFileError:
                 original[:] = original or [reread()]
             try:
@@ -148,6 +140,16 @@ class DocumentFile:
                 raise InvalidDocument(_DAMAGED, source=name) from None
 
         return lazy_object("", self._root_keys)
+
+    def _keys_at(self, place: str) -> list[str] | None:
+        # Those of an object that is split into parts, else None.
+        first, _, inner = place[1:].partition("/")
+        if first not in _SPLIT or (inner and (first != "components" or "/" in inner)):
+            return None
+        with suppress(UnusableFileError):  # no such row: another value is there
+            keys = self._value(f"keys{place}")
+            return keys if _are_keys(keys) else None
+        return None
 
     def _value(self, place: str) -> Any:
         try:
@@ -201,8 +203,9 @@ def write_document(path: Path, label: Label, operations: DocumentOperations) -> 
             fields = Skipped.__match_args__
             skipped = [[getattr(each, name) for name in fields] for each in operations.skipped]
             warnings, counts = operations.warnings(), operations.counts()
-            facts = (tools, skipped, warnings, counts, document.remarks, keys[""])
-            rows = {"label": (_VERSION, *label), "facts": facts, "keys": keys}
+            facts = (tools, skipped, warnings, counts, document.remarks, keys.pop(""))
+            rows: Node = {"label": (_VERSION, *label), "facts": facts}
+            rows |= {f"keys{place}": names for place, names in keys.items()}
             connection.executemany(insert, _rows(rows.items()))
             connection.execute("COMMIT")
     except sqlite3.Error as error:
