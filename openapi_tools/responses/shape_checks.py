@@ -9,6 +9,7 @@ from openapi_tools.common.json_values import as_dict, follow_references
 from openapi_tools.common.options import close_names
 from openapi_tools.errors import SettingsError
 from openapi_tools.redaction import excerpt
+from openapi_tools.responses.json_queries import parse_expression
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -36,7 +37,7 @@ def check_fields(expression: str, schema: dict[str, Any] | None = None) -> None:
     """
     if not expression:
         return
-    tree = _parse_expression(expression)
+    tree = parse_expression(expression)
     is_list, properties = _first_level(schema or {})
     for name, is_of_item in _first_names(tree) if properties else ():
         if is_list and not is_of_item:
@@ -93,13 +94,6 @@ def paging_faults(paging: Paging, argument_names: Collection[str]) -> Iterator[t
     for key in ("items", "next"):
         if expression := getattr(paging, key):
             try:
-                _parse_expression(expression)
+                parse_expression(expression)
             except SettingsError as error:
                 yield key, error.reason.removeprefix("fields: ")
-
-
-def _parse_expression(expression: str) -> Any:
-    # Start-up time: most tools have no expression.
-    from openapi_tools.responses import json_queries
-
-    return json_queries.parse_expression(expression)
