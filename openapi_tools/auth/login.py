@@ -329,10 +329,8 @@ class CallbackServer:
 
     def _read_response(self, head: bytes) -> AuthorizationResponse | None:
         # RFC 6749, section 4.1.2. None for any other request.
-        line, hosts = (
-            _REQUEST_LINE.match(head),
-            [host.strip(b" \t") for host in _HOST_HEADER.findall(head)],
-        )
+        line = _REQUEST_LINE.match(head)
+        hosts = [host.strip(b" \t") for host in _HOST_HEADER.findall(head)]
         # A page of another site can send a browser here, but only with its own host name.
         if line is None or hosts != [f"{_CALLBACK_HOST}:{self._port}".encode()]:
             return None

@@ -22,7 +22,8 @@ _DEEPEST = 3
 _LISTED = 20  # branches of a union
 _MOST_NESTED = 40  # properties listed below one argument
 _MOST_COUNTED = 1000  # properties below one argument that are counted
-_MOST_OPENED = 500  # schemas that are looked into for the properties of one object
+# Schemas that are looked into for the properties of one object: an iterator yields one for each.
+_MOST_OPENED = 500
 _HEADINGS = ("Name", "Type", "Required", "Default", "Location", "Description")
 _WIDEST = (30, 26, 8, 16, 28)
 _ENOUGH = 40  # columns of a description beside the other cells

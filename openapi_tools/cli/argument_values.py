@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 _EXAMPLES = {"boolean": "; write true or false.", "integer": "; write digits, as 5."}
 _TYPES = {"string", "array", "integer", "number", "boolean", "object", "null"}
 _DEEPEST = 3
-_MOST_SCHEMAS = 500  # schemas that are looked into for the values of one argument
+# Schemas that are looked into for the values of one argument: an iterator yields one for each.
+_MOST_SCHEMAS = 500
 
 
 class _File(NamedTuple):

@@ -117,8 +117,10 @@ def _format_report(
     skipped = [Finding(item.pointer, item.reason, rule="skipped") for item in toolset.skipped]
     validity = [*by_severity["error"], *by_severity["note"]]
     kinds = [
-        *(("", validity), ("skipped", skipped)),
-        *(("", by_severity["warning"]), ("", by_severity["hint"])),
+        ("", validity),
+        ("skipped", skipped),
+        ("", by_severity["warning"]),
+        ("", by_severity["hint"]),
     ]
     width = terminal_width()
     yield from format_findings(kinds, toolset, limit=limit, width=width)

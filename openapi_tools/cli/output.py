@@ -150,7 +150,7 @@ def write_whole(path: Path, data: bytes) -> None:
     if path.exists() and not path.is_file():  # a device or a pipe
         path.write_bytes(data)
     else:
-        replace_file(path.resolve(), data, mode=0o666)  # but for the umask: it is no secret
+        replace_file(path.resolve(), data, mode=0o666)  # less the umask, as `open` does
 
 
 def skipped_data(source: Toolset | Report) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools.common.json_values import as_dict
 from openapi_tools.common.visible_text import strip_hidden_in
 from openapi_tools.errors import DocumentError
-from openapi_tools.loading.keyword_values import ABSENT, LIMITS_BESIDE_TYPE, is_longer
+from openapi_tools.loading.keyword_values import ABSENT, is_longer
 from openapi_tools.loading.schema_examples import (
     DefinitionFinder,
     OpenDefinitionError,
@@ -35,9 +35,6 @@ _WORDS = frozenset({"summary", "description"})
 _NAMED = ("examples", "x-examples")
 # Beside the standard's names those of Swagger 2.0, which has examples in extensions only.
 _SINGLE = ("example", "x-example")
-
-# Keywords by which a schema may refuse a value of its type.
-_LIMITS = LIMITS_BESIDE_TYPE | {"enum"}
 
 _KEYWORDS = frozenset({*_SINGLE, *_NAMED})
 
@@ -83,21 +80,12 @@ def find_fitting_example(values: Iterable[Any], schema: Node, schemas: Schemas, 
 
 
 def _fit_example(value: Any, schema: Node, definitions: DefinitionFinder, limit: int) -> Any:
-    if (
-        value.__class__ is str
-        and schema.get("type") == "string"
-        and _LIMITS.isdisjoint(schema)
-        and value.isascii()
-        and value.isprintable()
-        and len(value) + 3 <= limit
-    ):
-        return value  # most examples
     if is_longer(value, limit):
         return ABSENT
     value = strip_hidden_in(value)
     try:
         if fits(schema, value, definitions):
-            return value
+            return value  # most examples
         return SchemaExamples(schema, definitions).convert_value(value)
     except OpenDefinitionError:
         return ABSENT

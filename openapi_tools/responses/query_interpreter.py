@@ -244,7 +244,7 @@ class _BudgetedInterpreter(visitor.TreeInterpreter):  # type: ignore[misc]  # jm
         return result
 
     def visit_flatten(self, node: Any, value: Any) -> Any:
-        # One list may stand in it many times, so its items are counted first.
+        # It may contain one list many times, so its items are counted first.
         base = self.visit(node["children"][0], value)
         if not isinstance(base, list):
             return None
